@@ -46,16 +46,14 @@ export function createClaim(
   sending: Pick<SendingWalk, "passedSeq">,
 ) {
   // Ranks differ from due times by at most MAX_RANK_OFFSET_MS, so no due delivery lies beyond that.
-  const selectDue = db.prepare(`
-    select ${CONTENT} ${FROM}
-    where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null and d.rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-      and d.next_attempt_at <= ?2
-    order by d.rank limit ?3`);
-  const selectDueKeys = db.prepare(`
-    select event_seq from deliveries
-    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-      and next_attempt_at <= ?2
-    order by rank limit ?3`);
+  const ofDue = `
+    where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null
+      and d.rank <= ?2 + ${MAX_RANK_OFFSET_MS} and d.next_attempt_at <= ?2
+    order by d.rank`;
+  const selectDue = db.prepare(`select ${CONTENT} ${FROM} ${ofDue} limit ?3`);
+  const selectDueKeys = db.prepare(`select d.event_seq from deliveries d ${ofDue} limit ?3`);
+  // Stops at the first match: the exact minimum would require reading every waiting delivery.
+  const selectAnyDue = db.prepare(`select d.next_attempt_at as due_at from deliveries d ${ofDue} limit 1`);
   const selectOne = db.prepare(`
     select ${CONTENT} ${FROM}
     where d.event_seq = ? and d.subscription_seq = ? and d.next_attempt_at <= ?`);
@@ -68,14 +66,6 @@ export function createClaim(
     select min(next_attempt_at) as due_at from deliveries
     where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ${MAX_RANK_OFFSET_MS} + (
       select min(rank) from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null)`);
-
-  // Stops at the first match: the exact minimum would require reading every waiting delivery.
-  const selectAnyDue = db.prepare(`
-    select next_attempt_at as due_at from deliveries
-    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-      and next_attempt_at <= ?2
-    order by rank limit 1`);
-
   const selectFollowers = db.prepare(`
     select f.event_seq as eventSeq,
       f.state = ${STATE.pending} and f.rank is null and f.next_attempt_at <= ?3 and coalesce(f.expires_at > ?3, 1) as mayGo
@@ -102,14 +92,15 @@ export function createClaim(
   ): ClaimedDelivery[] {
     const seqs: number[] = [];
     for (const { eventSeq } of heads) {
-      const rows = readMany((): FollowerRow[] => selectFollowers.all(eventSeq, subscriptionSeq, now, limit));
-      const end = rows.findIndex(({ mayGo }) => mayGo === 0);
-      for (const row of end === -1 ? rows : rows.slice(0, end)) seqs.push(row.eventSeq);
+      const rows: FollowerRow[] = readMany(() => selectFollowers.all(eventSeq, subscriptionSeq, now, limit));
+      for (const row of rows) {
+        if (row.mayGo === 0) break;
+        seqs.push(row.eventSeq);
+      }
     }
-    // The earliest of all keys: what is left out of a key comes after what is taken of it.
-    const first = seqs.toSorted((a, b) => a - b).slice(0, limit);
     const found: ClaimedDelivery[] = [];
-    for (const seq of first) {
+    // The earliest of all keys: what is left out of a key comes after what is taken of it.
+    for (const seq of seqs.toSorted((a, b) => a - b).slice(0, limit)) {
       const read = readOne(seq, subscriptionSeq, now);
       // It ends when it is first of its key; what comes after it may be of the same key.
       if (read === undefined || "damage" in read) break;

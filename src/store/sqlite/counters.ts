@@ -1,9 +1,8 @@
 import { GATEWAY_TENANT } from "../../model/event.ts";
 import type { Database } from "./connection.ts";
 import type { Counters, DeliveryCounters, Reads } from "../port/reads.ts";
-import { STATE } from "../../model/delivery.ts";
 import { asFields, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
-import { SENDING_ROWS } from "./sending.ts";
+import { OPEN_ROWS } from "./sending.ts";
 
 const DELIVERY_COUNTERS = ["created", "delivered", "dead", "cancelled", "attempts", "failures"] as const;
 const EVENT_COUNTERS = ["accepted", "unmatched", "operators_only", "duplicates"] as const;
@@ -168,9 +167,7 @@ export function createTenantReads(prepare: Prepare): AtOnce<Reads, "loadTenantUs
   };
 }
 
-const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
-  + (select count(*) from (${SENDING_ROWS}))
-  + (select count(*) from deliveries where queued_key is not null and rank is null and state = ${STATE.pending})`;
+const OPEN = `(select count(*) from (${OPEN_ROWS}))`;
 /** As `countOpen` of the model. */
 const OPEN_BY_COUNTERS = "coalesce(sum(created - delivered - dead - cancelled), 0)";
 

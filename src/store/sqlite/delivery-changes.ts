@@ -115,25 +115,23 @@ export function createLaneChanges(
     "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
   );
   const selectLastEvent = db.prepare("select max(seq) as seq from events");
-  // A first attempt that is not due yet was scheduled for later: it is not held.
-  const selectHeld = db.prepare(`
-    select event_seq from deliveries
-    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and event_seq <= ?2
-      and (attempt_count > 0 or next_attempt_at <= ?3)
+  /** What waits in the lane (?1): the heads of ordering keys and what has none, and what is behind a head. */
+  const waiting = (columns: string, condition: string, ofHeads = condition) => `
+    select ${columns} from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and ${ofHeads}
     union all
-    select event_seq from deliveries
-    where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and event_seq <= ?2
-      and (attempt_count > 0 or next_attempt_at <= ?3)
-    limit ${STEP}`);
+    select ${columns} from deliveries
+    where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and ${condition}
+    limit ${STEP}`;
+  // A first attempt that is not due yet was scheduled for later: it is not held.
+  const isHeld = "event_seq <= ?2 and (attempt_count > 0 or next_attempt_at <= ?3)";
+  const selectHeld = db.prepare(waiting("event_seq", isHeld));
+  const isOverdue = "next_attempt_at <= ?2";
+  const ofOverdueHeads = `rank <= ?2 + ${MAX_RANK_OFFSET_MS} and ${isOverdue}`;
+  const overdue = waiting("event_seq, subscription_seq, attempt_count", isOverdue, ofOverdueHeads);
   const selectOverdue = db.prepare(`
-    select ${deadColumns("held_too_long", "held")} from (
-      select event_seq, subscription_seq, attempt_count from deliveries
-      where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-        and next_attempt_at <= ?2
-      union all
-      select event_seq, subscription_seq, attempt_count from deliveries
-      where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and next_attempt_at <= ?2
-      limit ${STEP}) held
+    select ${deadColumns("held_too_long", "held")}
+    from (${overdue}) held
     join events e on e.seq = held.event_seq`);
   // A rank is never before the due time, so overdue deliveries are not scanned. The offset between rank and due time
   // stays.

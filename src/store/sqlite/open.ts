@@ -131,18 +131,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       ...read("reads", "findEvent", "findMessage", "loadEvent", "listEvents", "findEventSpan"),
       ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters"),
       ...read("reads", "groupDeadLetters", "walk", "countReopened"),
-      ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
-      ...read(
-        "reads",
-        "loadCounters",
-        "loadDeliveryCounters",
-        "findImbalance",
-        "loadTenantUsage",
-        "loadAttemptStats",
-        "loadReusableBytes",
-      ),
-      ...read("reads", "findLogEnd", "readLog"),
-      ...read("reads", "findOldestOpen", "countBlockedKeys"),
+      ...read("reads", "listRequests", "findRequest", "loadRequestBody", "findLogEnd", "readLog"),
+      ...read("reads", "loadCounters", "loadDeliveryCounters", "findImbalance", "loadTenantUsage"),
+      ...read("reads", "loadAttemptStats", "loadReusableBytes", "findOldestOpen", "countBlockedKeys"),
       async listDamages() {
         return [...(await listDamages()), ...damages.list()];
       },

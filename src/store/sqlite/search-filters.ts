@@ -15,7 +15,7 @@ import {
 } from "./event-blocks.ts";
 import { createEventIdLookup } from "./event-ids.ts";
 import type { Prepare } from "./query-rows.ts";
-import { SENDING_ROWS } from "./sending.ts";
+import { OPEN_ROWS } from "./sending.ts";
 
 /**
  * Skips events that cannot match. For a sequence number it returns the same or a lower one, with no match between the
@@ -189,14 +189,10 @@ const DELIVERIES_AT_ONCE = 2000;
 
 function skipToOpen(prepare: Prepare): Skip {
   // One statement reads one consistent state: a delivery that changes from one index to another is not missed.
-  const rows: { seq: number }[] = prepare(`
-    select event_seq as seq from deliveries where state = ${STATE.pending} and rank is not null
-    union all select event_seq from (${SENDING_ROWS})
-    union all select event_seq from deliveries where queued_key is not null and rank is null and state = ${STATE.pending}
-    union all select seq from events where fan_out_cursor is not null
-    limit ${MAX_LISTED + 1}`).all();
+  const rows: { event_seq: number }[] = prepare(`
+    ${OPEN_ROWS} union all select seq from events where fan_out_cursor is not null limit ${MAX_LISTED + 1}`).all();
   if (rows.length > MAX_LISTED) return skipToOpenOneByOne(prepare);
-  return skipToListed(Float64Array.from(rows, ({ seq }) => seq).sort());
+  return skipToListed(Float64Array.from(rows, ({ event_seq }) => event_seq).sort());
 }
 
 /** Deliveries are smaller than events and stored in the same order. */

@@ -24,6 +24,12 @@ export const SENDING_ROWS = `
   select event_seq, subscription_seq from deliveries
   where event_seq >= coalesce((select value from meta where key = '${WALKED_FROM}'), 0) and ${IS_WALKED}`;
 
+/** All open deliveries: those in their lanes, those being sent, and those behind another of their ordering key. */
+export const OPEN_ROWS = `
+  select event_seq from deliveries where state = ${STATE.pending} and rank is not null
+  union all select event_seq from (${SENDING_ROWS})
+  union all select event_seq from deliveries where queued_key is not null and rank is null and state = ${STATE.pending}`;
+
 /** After this many new deliveries the scan's start moves on, faster than they come, by at most a millisecond. */
 const NEW_ROWS = 1024;
 const STEP_ROWS = 2048;

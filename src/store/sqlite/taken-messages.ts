@@ -25,10 +25,6 @@ export function createMessageWrites(
   reopen: (key: DeliveryKey, delivery: Omit<NewDelivery, "claim">) => void,
 ): AtOnce<EventLog, "settleMessage" | "reopenByMessage"> {
   const settle = db.prepare("update taken_messages set state = ?2, settled_at = ?3 where event_seq = ?1");
-  // Also for a message without a row: it may be put back into its queue.
-  const insertParked = db.prepare(
-    `insert into taken_messages (event_seq, state, generation, settled_at) values (?, ${MESSAGE_STATE.parked}, 1, ?)`,
-  );
   const select = db.prepare("select state, generation from taken_messages where event_seq = ?");
   const selectEvent = db.prepare("select 1 from events where seq = ?");
   const write = db.prepare(
@@ -38,8 +34,9 @@ export function createMessageWrites(
   return {
     settleMessage(eventSeq, how) {
       const { changes } = settle.run(eventSeq, MESSAGE_STATE[how], at.wall);
+      // Also for a message without a row: it may be put back into its queue.
       if (how === "parked" && changes === 0 && selectEvent.get(eventSeq) !== undefined) {
-        insertParked.run(eventSeq, at.wall);
+        write.run(eventSeq, MESSAGE_STATE.parked, 1, at.wall);
       }
     },
 

@@ -37,15 +37,6 @@ export interface WriterOptions extends ConnectionOptions {
   storeId: string;
 }
 
-export interface WriterInfo {
-  storeId: string;
-  version: string;
-  syncMode: string;
-  lastKnownNow: number;
-  /** See `WriteConnection`. */
-  doubt: string | undefined;
-}
-
 /** The checkpoint of a larger log stalls commits for longer. */
 const MAX_LOG_PAGES = 2000;
 /** Deletions change pages all over the file, and a checkpoint must write each of these pages. */
@@ -65,6 +56,8 @@ export function openWriter(options: WriterOptions) {
     throw error;
   }
 }
+
+export type WriterInfo = ReturnType<typeof openWriter>["info"];
 
 /** Owns the write connection and the checkpoints. All batches of one call are one transaction and one fsync. */
 function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options: WriterOptions) {

@@ -195,7 +195,7 @@ describe("the query plans", () => {
       "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
     );
     expect(planOf(plans, "next_trigger = 3 limit")).toContain("COVERING INDEX replays_open (subscription_seq=?");
-    expect(planOf(plans, "is_wanted")).not.toContain("TEMP B-TREE");
+    expect(planOf(plans, "isWanted")).not.toContain("TEMP B-TREE");
   });
 
   it("search events by their place in the log, and leap by index", () => {
