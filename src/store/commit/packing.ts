@@ -29,14 +29,20 @@ export type Carry<Item> = (io: Carrier, item: Item, before: Item) => Item;
 /** Stands for an object on the side that unpacks it, and before the first one. */
 export const BLANK = Object.freeze({}) as never;
 
-export function packAll<Item>(items: readonly Item[], carry: Carry<Item>, expectedBytes: number): ArrayBuffer {
-  const packer = createPacker(expectedBytes);
+/** Undefined for no items: to transfer a buffer costs more than small contents. `bytesOf`: roughly, of one item. */
+export function packAll<Item>(
+  items: readonly Item[],
+  carry: Carry<Item>,
+  bytesOf: (item: Item) => number,
+): ArrayBuffer | undefined {
+  if (items.length === 0) return undefined;
+  const packer = createPacker(items.reduce((sum, item) => sum + bytesOf(item), 0));
   carryAll(packer, items, carry);
   return packer.finish();
 }
 
-export function unpackAll<Item>(packed: ArrayBuffer, carry: Carry<Item>): Item[] {
-  return carryAll(createUnpacker(packed), undefined, carry);
+export function unpackAll<Item>(packed: ArrayBuffer | undefined, carry: Carry<Item>): Item[] {
+  return packed === undefined ? [] : carryAll(createUnpacker(packed), undefined, carry);
 }
 
 export function carryAll<Item>(io: Carrier, items: readonly Item[] | undefined, carry: Carry<Item>): Item[] {

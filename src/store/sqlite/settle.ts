@@ -1,5 +1,6 @@
 import { STATE, statesOf } from "../../model/delivery.ts";
 import type { AttemptRecord, DeliveryKey, Settled, Settlement } from "../port/lanes.ts";
+import { NOTHING_FOLLOWS } from "../commit/batch.ts";
 import { createAttemptLog, createAttempts, type AttemptPlace } from "./attempts.ts";
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
@@ -14,7 +15,6 @@ const eraseTexts = (attempt: AttemptRecord): AttemptRecord => ({
   error: undefined,
   record: { ...attempt.record, place: undefined, sent: undefined, facts: undefined, answer: undefined },
 });
-const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, claim: Claim, counters: CounterDeltas) {
   const attempts = createAttempts(db);
