@@ -25,7 +25,7 @@ interface DeliveryDelta extends Record<DeliveryCounter, number> {
 }
 
 /** The tenant of subscription ?1. It never changes: a deleted subscription leaves a tombstone. */
-export const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
+const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
 
 const addEach = (counters: readonly string[]) => counters.map((name, i) => `${name} = ${name} + ?${i + 3}`).join(", ");
 

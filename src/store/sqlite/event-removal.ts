@@ -3,7 +3,6 @@ import type { DeliveryKey } from "../port/lanes.ts";
 import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
 import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
-import { TENANT_OF } from "./counters.ts";
 import { createEventIdRemoval, LAST_EVENT_SEQ, type DedupeKeys, type DeletedEvent } from "./event-ids.ts";
 import type { DeliveryRow } from "./move.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
@@ -89,26 +88,31 @@ export interface RemovedEvent extends DeletedEvent {
 
 /** Deletes events with all that belongs to them. Counters stay correct: the events are counted as pruned. */
 export function createEventRemoval(db: Database, ids: DedupeKeys) {
-  const countEnds = db.prepare(`
-    select subscription_seq as subscriptionSeq, sum(state = ${delivered}) as delivered, sum(state = ${dead}) as dead,
-      sum(state = ${cancelled}) as cancelled, count(*) as count
-    from deliveries where event_seq between ? and ? group by subscription_seq`);
-  const addPruned = db.prepare(`
-    update counters set pruned_delivered = pruned_delivered + ?2, pruned_dead = pruned_dead + ?3,
-      pruned_cancelled = pruned_cancelled + ?4
-    where tenant_id = ${TENANT_OF} and subscription_seq = ?1`);
-  const addPrunedEvents = db.prepare(`
-    update counters set pruned = pruned + ?2, stored_bytes = stored_bytes - ?3
-    where tenant_id = ?1 and subscription_seq = 0`);
+  const countDeliveries = db.prepare(`
+    update counters set pruned_delivered = pruned_delivered + d.delivered, pruned_dead = pruned_dead + d.dead,
+      pruned_cancelled = pruned_cancelled + d.cancelled
+    from (
+      select subscription_seq as seq, sum(state = ${delivered}) as delivered, sum(state = ${dead}) as dead,
+        sum(state = ${cancelled}) as cancelled
+      from deliveries where (event_seq, subscription_seq) >= (?, ?) and (event_seq, subscription_seq) <= (?, ?)
+      group by subscription_seq) d
+    where tenant_id = coalesce((select tenant_id from records r where r.seq = d.seq), '') and subscription_seq = d.seq`);
+  const countEvents = db.prepare(`
+    update counters set pruned = pruned + e.count, stored_bytes = stored_bytes - e.bytes
+    from (
+      select tenant_id as id, count(*) as count, sum(size) as bytes from events where seq between ? and ?
+      group by tenant_id) e
+    where tenant_id = e.id and subscription_seq = 0`);
   const attempts = createAttempts(db);
   const attemptsOfEvents = createAttemptsOfEvents(db);
-  const removeAll = ["deliveries", "bodies", "taken_messages", "returned_events"].map((table) =>
+  const removeDeliveries = db.prepare("delete from deliveries where event_seq between ? and ?");
+  const removeOthers = ["bodies", "taken_messages", "returned_events"].map((table) =>
     db.prepare(`delete from ${table} where event_seq between ? and ?`),
   );
   const removeEvents = db.prepare("delete from events where seq between ? and ?");
   // Dead letters last: while they exist, their longer retention applies.
   const selectSomeDeliveries = db.prepare(`
-    select subscription_seq as subscriptionSeq, state, attempt_count as attemptCount from deliveries where event_seq = ?
+    select subscription_seq as subscriptionSeq, attempt_count as attemptCount from deliveries where event_seq = ?
     order by state = ${dead}, subscription_seq limit ?`);
   const removeDelivery = db.prepare("delete from deliveries where event_seq = ? and subscription_seq = ?");
   const selectLastSeq = db.prepare("select max(seq) as seq from events");
@@ -122,35 +126,28 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
   function removeRun(run: readonly RemovedEvent[], wall: number | undefined): number {
     const [first, last] = [(run[0] as RemovedEvent).seq, (run.at(-1) as RemovedEvent).seq];
     if (selectLastSeq.get().seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
-    let count = 0;
-    for (const ends of countEnds.all(first, last) as Ends[]) {
-      addPruned.run(ends.subscriptionSeq, ends.delivered, ends.dead, ends.cancelled);
-      count += ends.count;
-    }
-    attemptsOfEvents.delete(first, last);
-    for (const remove of removeAll) remove.run(first, last);
-    generatedIds.remove(first, last);
-    removeEvents.run(first, last);
-    const sums = new Map<string, { count: number; bytes: number }>();
     for (const event of run) {
       // A parked message may be put back into its queue; it then becomes a new event.
       if (wall === undefined || event.messageState === MESSAGE_STATE.parked) ids.forget(event);
       else ids.leave({ ...event, receivedAt: Math.max(event.receivedAt, event.settledAt ?? 0) }, wall);
-      const sum = sums.get(event.tenantId) ?? { count: 0, bytes: 0 };
-      sums.set(event.tenantId, { count: sum.count + 1, bytes: sum.bytes + event.size });
     }
-    for (const [tenantId, sum] of sums) addPrunedEvents.run(tenantId, sum.count, sum.bytes);
-    return count;
+    countDeliveries.run(first, 0, last, Number.MAX_SAFE_INTEGER);
+    countEvents.run(first, last);
+    attemptsOfEvents.delete(first, last);
+    const { changes } = removeDeliveries.run(first, last);
+    for (const remove of removeOthers) remove.run(first, last);
+    generatedIds.remove(first, last);
+    removeEvents.run(first, last);
+    return changes;
   }
 
   /** Deletes a part of an event that has more rows than one step may change, but always whole deliveries. */
   function removePart(seq: number, maxRows: number): number {
     let [removed, rows] = [0, 0];
-    const deliveries: DeliveryRow[] = selectSomeDeliveries.all(seq, maxRows);
-    for (const { subscriptionSeq, state, attemptCount } of deliveries) {
+    for (const { subscriptionSeq, attemptCount } of selectSomeDeliveries.all(seq, maxRows) as DeliveryRow[]) {
       rows += 1 + attemptCount;
       if (removed > 0 && rows > maxRows) break;
-      addPruned.run(subscriptionSeq, ...[delivered, dead, cancelled].map((one) => (state === one ? 1 : 0)));
+      countDeliveries.run(seq, subscriptionSeq, seq, subscriptionSeq);
       attempts.deleteAll({ eventSeq: seq, subscriptionSeq });
       removeDelivery.run(seq, subscriptionSeq);
       removed++;
@@ -207,14 +204,6 @@ interface StepLimits {
   answerBytes: number;
   /** See `removeRun`. */
   wall: number | undefined;
-}
-
-interface Ends {
-  subscriptionSeq: number;
-  delivered: number;
-  dead: number;
-  cancelled: number;
-  count: number;
 }
 
 /** Erases the log of one tenant in the order of numbers, whatever state its events are in. */
