@@ -105,8 +105,7 @@ export function prepareDataDir(path: string): void {
   }
 }
 
-/** The files of a gateway are private to its user: events, encrypted secrets, and the key to them. */
-
+// The files of a gateway are private to its user: events, encrypted secrets, and the key to them.
 /** Permissions of group and others. */
 const OPEN_TO_OTHERS = 0o077;
 /** Everybody may create files in such a folder, so it does not belong to the gateway. */

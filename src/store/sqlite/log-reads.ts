@@ -1,5 +1,5 @@
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
-import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
+import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
 import type {
   DeletedSpan,
   LogPage,
@@ -21,7 +21,9 @@ import { OWNER, readAtOnce, toRow, type AtOnce, type Prepare } from "./query-row
 const PAGE_BODY_BYTES = 1_048_576;
 
 const EVENTS = `
-  select ${EVENT_COLUMNS}, e.size <= ?4 or e.type in (select value from json_each(?5)) as hasBody
+  select ${EVENT_COLUMNS}, e.size <= ?4 or e.type in (select value from json_each(?5)) as hasBody,
+    (select json_group_array(d.subscription_seq) from deliveries d
+      where d.event_seq = e.seq and d.subscription_seq in (select value from json_each(?6))) as subscriptionSeqs
   from events e where e.seq > ?1 and e.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by e.seq`;
 
 const ATTEMPTS = `
@@ -79,22 +81,13 @@ export function createLogReads(
 
   function readEvents(after: number, upTo: number, request: LogRequest): LoggedEvent[] {
     const { tenantId, maxBodyBytes = -1, bodiesOf = [], subscriptionSeqs = [] } = request;
-    const rows = prepare(EVENTS).all(after, upTo, tenantId ?? null, maxBodyBytes, JSON.stringify(bodiesOf));
-    const wanted = new Map<number, number[]>();
-    if (subscriptionSeqs.length > 0) {
-      const found = prepare(`
-        select event_seq as eventSeq, subscription_seq as subscriptionSeq from deliveries
-        where event_seq > ? and event_seq <= ? and subscription_seq in (select value from json_each(?))`);
-      const deliveries: DeliveryKey[] = found.all(after, upTo, JSON.stringify(subscriptionSeqs));
-      for (const { eventSeq, subscriptionSeq } of deliveries) {
-        wanted.set(eventSeq, [...(wanted.get(eventSeq) ?? []), subscriptionSeq]);
-      }
-    }
-    return rows.map(({ hasBody, ...row }) => {
-      const event = toEvent(row);
-      const body = hasBody === 1 ? findSoundBody(event.seq) : undefined;
-      return { ...event, body, subscriptionSeqs: wanted.get(event.seq) ?? [] };
-    });
+    const lists = [JSON.stringify(bodiesOf), JSON.stringify(subscriptionSeqs)];
+    const rows = prepare(EVENTS).all(after, upTo, tenantId ?? null, maxBodyBytes, ...lists);
+    return rows.map(({ hasBody, subscriptionSeqs: found, ...row }) => ({
+      ...toEvent(row),
+      body: hasBody === 1 ? findSoundBody(row.seq) : undefined,
+      subscriptionSeqs: JSON.parse(found) as number[],
+    }));
   }
 
   /** Attempts whose events were not read yet must wait for them. */

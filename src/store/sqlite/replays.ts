@@ -72,7 +72,8 @@ export function createReplayWrites(
       total = max(iif(?6 = 'completed', 0, total), done + skipped + failed + ?3 + ?4 + ?5),
       total_is_exact = max(total_is_exact, ?6 = 'completed'), status = ?6, completed_at = ?7
     where id = ?1 returning ${REPLAY}`);
-  const findLiveSubscription = db.prepare("select 1 from records where seq = ? and deleted_at is null");
+  const selectLive = db.prepare(`
+    select seq from records where seq in (select value from json_each(?)) and deleted_at is null`);
   const markReplayed = db.prepare(`
     update deliveries set next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")},
       rank = case when rank is null then null else ? end
@@ -141,7 +142,7 @@ export function createReplayWrites(
         return { changed: undefined, replay: toReplay(row) };
       }
       const seqs = new Set(items.map(({ subscriptionSeq }) => subscriptionSeq));
-      const live = new Set([...seqs].filter((seq) => findLiveSubscription.get(seq) !== undefined));
+      const live = new Set(selectLive.all(JSON.stringify([...seqs])).map(({ seq }) => seq));
       const opens = opensDeliveries(row.kind);
       const outcomes = items.map((item) =>
         opens && !live.has(item.subscriptionSeq) ? "failed" : change(row.kind, item),

@@ -2,8 +2,8 @@ import { TENANT_ERASED } from "../../model/audit.ts";
 import { eraseSourceName } from "../../model/source.ts";
 import { VALIDATION_FORMATS } from "../../model/validation.ts";
 import type { BatchTime } from "../commit/batch.ts";
-import { ERASURE_STAGES, type ErasureRow, type ErasureStep } from "../port/erasures.ts";
-import type { Jobs } from "../port/jobs.ts";
+
+import { ERASURE_STAGES, type ErasureRow, type ErasureStep, type Jobs } from "../port/jobs.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import { createFormSearch, PART_SLICES } from "./attempt-forms.ts";
 import type { CommandParts } from "./commands.ts";
