@@ -17,15 +17,15 @@ export interface EventLog {
   loadUnfinishedFanOuts(): Promise<readonly UnfinishedFanOut[]>;
   /** Logs a rejected or ignored request in the ring of its source. May be dropped under load. */
   logRequest(request: LoggedRequest): void;
-  /** Notes that a logged request was replayed. The audit entry is written even if the request has left the ring. */
-  noteRequestReplay(id: string, replay: RequestReplay, audit?: AuditNote): Promise<void>;
+  /** Records that a logged request was replayed. The audit entry is written even if the request has left the ring. */
+  recordRequestReplay(id: string, replay: RequestReplay, audit?: AuditNote): Promise<void>;
   /**
    * Erases the body of an event, the answers of destinations, and the bodies of repeated requests for it, with an entry
    * in the audit log. Rejected while deliveries are open. With `isForced` they become dead letters first, a limited
    * number per call: call it again until `isEnd`. Erasing twice changes nothing.
    */
   eraseBody(eventSeq: number, isForced: boolean, audit?: AuditNote): Promise<BodyErasure | Refused>;
-  /** Notes that an event's message has left its queue. From then on the event may be deleted when it is old enough. */
+  /** Records that an event's message has left its queue. From then on the event may be deleted when it is old enough. */
   settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): Promise<void>;
   /**
    * Reopens deliveries of an event because its message came again: in a higher generation, or after it was parked.

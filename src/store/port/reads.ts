@@ -9,7 +9,7 @@ import type { LogReads } from "./log-reads.ts";
 /** Reads for people and programs. Never on the path of an event; served separately from the writes. */
 export interface Reads extends LogReads {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
-  /** The state of the message that the event came from, if one was noted. */
+  /** The state of the message that the event came from, if one is known. */
   findMessage(eventSeq: number): Promise<TakenMessage | undefined>;
   /**
    * The parts that a filter or a sender needs. The body is undefined when it was erased. Rejects (`store_corrupt`) when

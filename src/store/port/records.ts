@@ -33,7 +33,7 @@ export interface Records {
    * Stores runtime state that is not configuration: one state for each record or kept version, replacing the previous
    * one. Does not change the version. Does nothing when the record is deleted, which deletes its state too.
    */
-  noteStates(states: readonly RecordState[], audit?: readonly AuditNote[]): Promise<void>;
+  recordStates(states: readonly RecordState[], audit?: readonly AuditNote[]): Promise<void>;
 
   /** The kept versions of a series, the latest first, without their bytes. */
   listVersions(series: RecordSeries, page: Page): Promise<PageOf<RecordVersion>>;

@@ -35,7 +35,7 @@ export function createAccept(
   db: Database,
   counters: CounterDeltas,
   moves: Pick<Moves, "isNext">,
-  sending: Pick<SendingWalk, "noteNewRow">,
+  sending: Pick<SendingWalk, "countNewRow">,
   options: DedupeOptions & { storeId: string },
 ) {
   // Executed with `get` instead of `run`: `run` builds a result object that is not needed and takes a third of the
@@ -70,7 +70,7 @@ export function createAccept(
   let lastSeq = readLastSeq(db);
   const blocks = createEventBlocks(db, lastSeq + 1);
   const findGiven = createGivenIdLookup((sql) => db.prepare(sql), options.hashKey);
-  const noteReturned = createReturnedEvents(
+  const recordReturned = createReturnedEvents(
     db,
     options.storeId,
     (id, tenantId) => findGenerated(id, tenantId) ?? findGiven(id, tenantId),
@@ -103,11 +103,11 @@ export function createAccept(
       inline,
       sumRow(summed, inline),
     );
-    if (!event.givenId) ids.note(seq, event.id);
-    blocks.note(seq, event, seen === 0);
+    if (!event.givenId) ids.record(seq, event.id);
+    blocks.record(seq, event, seen === 0);
     if (isLarge) insertBody.run(seq, event.body, sumBody(seq, event.body));
     if (event.heldGeneration !== undefined) holdMessage.run(seq, event.heldGeneration);
-    if (event.details !== undefined) noteReturned(seq, event);
+    if (event.details !== undefined) recordReturned(seq, event);
   }
 
   /** How many of the deliveries the event's tenant sees. */
@@ -141,7 +141,7 @@ export function createAccept(
     ];
     if (isFirst) insertFirst.get(...row);
     else if (insertIfMissing.run(...row).changes === 0) return undefined;
-    sending.noteNewRow();
+    sending.countNewRow();
     counters.addDelivery(subscriptionSeq, "created", 1);
     return isClaimed;
   }

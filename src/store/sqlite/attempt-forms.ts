@@ -94,7 +94,7 @@ export function createAttemptForms(db: Database) {
       const signatures = form === undefined ? undefined : readSignatures(form, record, sent);
       return form === undefined || signatures === undefined ? undefined : { form: form.seq, signatures };
     },
-    /** Forgets what a transaction that did not commit has noted. */
+    /** Forgets what a transaction that did not commit has recorded. */
     rollback(): void {
       part = -1;
     },

@@ -202,7 +202,7 @@ const MAX_NEIGHBOURS = 1000;
 
 /**
  * Rows on pages that SQLite cannot read. After such a read, SQLite writes nothing more in the same transaction. So the
- * row is noted here, the transaction is repeated (see `Writer`), and does not read the row again. Nothing of this is
+ * row is recorded here, the transaction is repeated (see `Writer`), and does not read the row again. Nothing of this is
  * kept beyond the process.
  */
 export function createUnreadableRows(db: Database) {
@@ -216,20 +216,20 @@ export function createUnreadableRows(db: Database) {
   const keys = new Set<string>();
   let news: string[] = [];
 
-  function noteEvent(seq: number): boolean {
+  function recordEvent(seq: number): boolean {
     const error = findCorruption(() => selectEvent.get(seq));
     if (error !== undefined) events.set(seq, describeUnreadable("events", seq, error));
     return error !== undefined;
   }
 
-  /** A page holds successive events: all are noted at once, so that the transaction is repeated only once. */
-  function noteEvents(seq: number): void {
-    if (!noteEvent(seq)) return;
-    for (let next = seq + 1; next <= seq + MAX_NEIGHBOURS && noteEvent(next);) next++;
-    for (let next = seq - 1; next >= seq - MAX_NEIGHBOURS && noteEvent(next);) next--;
+  /** A page holds successive events: all are recorded at once, so that the transaction is repeated only once. */
+  function recordEvents(seq: number): void {
+    if (!recordEvent(seq)) return;
+    for (let next = seq + 1; next <= seq + MAX_NEIGHBOURS && recordEvent(next);) next++;
+    for (let next = seq - 1; next >= seq - MAX_NEIGHBOURS && recordEvent(next);) next--;
   }
 
-  function noteDelivery(eventSeq: number, subscriptionSeq: number): boolean {
+  function recordDelivery(eventSeq: number, subscriptionSeq: number): boolean {
     const error = findCorruption(() => selectDelivery.get(eventSeq, subscriptionSeq));
     if (error === undefined) return false;
     const id = formatDeliveryId(eventSeq, subscriptionSeq);
@@ -239,9 +239,9 @@ export function createUnreadableRows(db: Database) {
   }
 
   /** A row that can be read cannot always be changed: SQLite may have to move it to the next page. */
-  function noteKey(subscriptionSeq: number, key: string, error: Error): void {
+  function recordKey(subscriptionSeq: number, key: string, error: Error): void {
     const rows: { event_seq: number }[] = selectKey.all(subscriptionSeq, key);
-    const unread = rows.filter(({ event_seq }) => noteDelivery(event_seq, subscriptionSeq));
+    const unread = rows.filter(({ event_seq }) => recordDelivery(event_seq, subscriptionSeq));
     const [first] = rows;
     if (unread.length > 0 || first === undefined) return;
     news.push(`delivery ${formatDeliveryId(first.event_seq, subscriptionSeq)} cannot be changed: ${error.message}`);
@@ -256,14 +256,14 @@ export function createUnreadableRows(db: Database) {
     get deliveries(): number {
       return deliveries.size;
     },
-    /** Calls `read`, which reads a delivery or its event. If it fails, notes which of the two cannot be read. */
+    /** Calls `read`, which reads a delivery or its event. If it fails, records which of the two cannot be read. */
     watch<T>(eventSeq: number, subscriptionSeq: number, read: () => T): T {
       try {
         return read();
       } catch (error) {
         if (isCorruption(error)) {
-          noteEvents(eventSeq);
-          noteDelivery(eventSeq, subscriptionSeq);
+          recordEvents(eventSeq);
+          recordDelivery(eventSeq, subscriptionSeq);
         }
         throw error;
       }
@@ -280,13 +280,13 @@ export function createUnreadableRows(db: Database) {
       } catch (error) {
         if (isCorruption(error)) {
           keys.add(name);
-          noteKey(subscriptionSeq, key, error as Error);
+          recordKey(subscriptionSeq, key, error as Error);
         }
         throw error;
       }
     },
-    note: (description: string): void => void news.push(description),
-    /** What was noted since the last call. */
+    record: (description: string): void => void news.push(description),
+    /** What was recorded since the last call. */
     takeNews(): readonly string[] | undefined {
       if (news.length === 0) return undefined;
       const taken = news;
@@ -298,7 +298,7 @@ export function createUnreadableRows(db: Database) {
 
 export type UnreadableRows = ReturnType<typeof createUnreadableRows>;
 
-/** Reads a row for each item, up to `limit`. Throws only after the last, when all unreadable ones are noted. */
+/** Reads a row for each item, up to `limit`. Throws only after the last, when all unreadable ones are recorded. */
 export function readEach<Item, Row>(
   items: Iterable<Item>,
   read: (item: Item) => Row | undefined,

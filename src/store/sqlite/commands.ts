@@ -15,7 +15,7 @@ import type { Moves, MoveOver } from "./move.ts";
 import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./sending.ts";
 import { createReplayWrites } from "./replays.ts";
-import { createRequestNotes, type RequestRing } from "./requests.ts";
+import { createReplayRecords, type RequestRing } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import type { Settle } from "./settle.ts";
 import { createMessageWrites } from "./taken-messages.ts";
@@ -48,7 +48,7 @@ export function createCommands(db: Database, parts: CommandParts) {
     events: {
       fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined) =>
         accept.fanOut(eventSeq, deliveries, cursor, at.wall),
-      ...createRequestNotes(db, (note) => audit.append([note], at.wall)),
+      ...createReplayRecords(db, (note) => audit.append([note], at.wall)),
       ...createBodyErasure(db, parts),
       ...createMessageWrites(db, at, (key, delivery) => void change(key, { act: "replay", ...delivery })),
     },

@@ -31,7 +31,7 @@ export interface WriteConnection {
 export function openWriteConnection(options: ConnectionOptions): WriteConnection {
   return explainCorruption(options.file, () => {
     const doubt = mendDamagedLog(`${options.file}-wal`);
-    refuseDamaged(options.file);
+    rejectDamaged(options.file);
     createPrivateFile(options.file);
     const db = new DatabaseSync(options.file, { timeout: 5000 });
     try {
@@ -49,7 +49,7 @@ const FIRST_READ = ["sqlite_master", "migrations", "meta"]
   .concat("select max(seq) from events;", "select * from records;");
 
 /** Uses a read-only connection: a writable one would move the log into the damaged database when it closes. */
-function refuseDamaged(file: string): void {
+function rejectDamaged(file: string): void {
   if (!existsSync(file)) return;
   const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
   try {
@@ -65,11 +65,11 @@ function refuseDamaged(file: string): void {
 /** What was mended, or may have been lost of the last transaction. Rejects a log that cannot be mended. */
 function mendDamagedLog(log: string): string | undefined {
   const damage = findLogDamage(log);
-  return damage === undefined ? undefined : (mendLog(log, damage) ?? refuseDamagedLog(log));
+  return damage === undefined ? undefined : (mendLog(log, damage) ?? rejectDamagedLog(log));
 }
 
 /** Comes before any connection, which would drop what it cannot read. Returns what its last transaction may lack. */
-export function refuseDamagedLog(log: string): string | undefined {
+export function rejectDamagedLog(log: string): string | undefined {
   const damage = findLogDamage(log);
   if (damage === undefined) return undefined;
   const description = describeLogDamage(log, damage);
@@ -136,7 +136,7 @@ function readPragma(db: Database, name: string): unknown {
 
 function checkVersion(db: Database): string {
   const version: string = db.prepare("select sqlite_version() as version").get().version;
-  refuseOldVersion(version);
+  rejectOldVersion(version);
   return version;
 }
 
@@ -150,7 +150,7 @@ export function readSqliteVersion(): string {
   }
 }
 
-export function refuseOldVersion(version: string): void {
+export function rejectOldVersion(version: string): void {
   const collator = new Intl.Collator("en", { numeric: true });
   if (collator.compare(version, MIN_VERSION) >= 0) return;
   throw new PosthornError("store_unsafe", `SQLite ${version} can lose pages; ${MIN_VERSION} or later is needed.`);

@@ -2,7 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { PosthornError } from "../../model/errors.ts";
-import { refuseDamagedLog, type Database, listMigrations, openEmptyDatabase, versionOf } from "./connection.ts";
+import { rejectDamagedLog, type Database, listMigrations, openEmptyDatabase, versionOf } from "./connection.ts";
 import { findDamagedRows } from "./checked-rows.ts";
 import { isCorruption } from "./faults.ts";
 import { createPrivateFile } from "./data-dir.ts";
@@ -30,7 +30,7 @@ const STEP_ROWS = 2000;
  * Copies rows instead of pages: so the event log can be left out, and deleted data is not in the copy.
  */
 export async function copyDatabase(options: CopyOptions) {
-  refuseDamagedLog(`${options.from}-wal`);
+  rejectDamagedLog(`${options.from}-wal`);
   createPrivateFile(options.to);
   const db = new DatabaseSync(options.to, { timeout: 5000 });
   try {
@@ -207,7 +207,7 @@ const SELECT_OBJECTS = `
   select type, name, sql from sqlite_master
   where sql is not null and sql not in (${OF_SQLITE.map((sql) => `'${sql}'`).join(", ")})`;
 
-/** A trigger or a view would run inside the gateway, whoever wrote it. */
+/** A trigger or a view would run inside the gateway. */
 function findStrangeObjects(db: Database, version: number): string[] {
   const list = (of: Database): SchemaObject[] => of.prepare(SELECT_OBJECTS).all();
   const empty = openEmptyDatabase(version);

@@ -80,7 +80,7 @@ export function createCounterDeltas(db: Database) {
       const owner = findTenant(seq);
       return owner === tenantId || owner !== GATEWAY_TENANT;
     },
-    noteAttempt(seq: number, at: number): void {
+    recordAttemptTime(seq: number, at: number): void {
       deliveryDelta(seq).lastAttemptAt = at;
     },
     /** `bytes`: the size of the body that was stored. */

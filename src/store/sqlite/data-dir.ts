@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join, dirname, resolve } from "node:path";
 import { PosthornError } from "../../model/errors.ts";
-import { judgeFault } from "./faults.ts";
+import { classifyFault } from "./faults.ts";
 
 const LOCK_FILE = "posthorn.lock";
 
@@ -28,7 +28,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
     db.exec("begin exclusive");
   } catch (error) {
     db.close();
-    if (judgeFault(error) !== "busy") throw error;
+    if (classifyFault(error) !== "busy") throw error;
     throw new PosthornError(
       "data_dir_in_use",
       `Another gateway is running on the data directory ${dataDir}. ` +
@@ -65,7 +65,7 @@ export function isDataDirLocked(dataDir: string): boolean {
     db.prepare("select count(*) from sqlite_master").get();
     return false;
   } catch (error) {
-    if (judgeFault(error) !== "busy") throw error;
+    if (classifyFault(error) !== "busy") throw error;
     return true;
   } finally {
     db.close();
@@ -188,7 +188,7 @@ export function setRestoreMark(dataDir: string): { remove(): void } {
   };
 }
 
-export function refuseUnfinishedRestore(dataDir: string): void {
+export function rejectUnfinishedRestore(dataDir: string): void {
   if (!existsSync(join(dataDir, MARK_FILE))) return;
   throw new PosthornError(
     "store_unsafe",

@@ -53,7 +53,7 @@ export function createBodyErasure(
       if (event === undefined) return refuse("not_found", "There is no such event.");
       const open = moves.findOpen(eventSeq, MAX_ENDED + 1);
       if (event.cursor !== null || (open.length > 0 && !isForced)) {
-        // A tenant must not learn of deliveries that it does not see; operators are told of these when no others are open.
+        // A tenant must not learn of deliveries that it does not see; operators learn of these when no others are open.
         const count: number = countSeen.get(eventSeq, event.tenantId).count || open.length;
         const are = count === 1 ? "1 delivery of this event is" : `${count} deliveries of this event are`;
         const message = `${are} still open. Wait until they have ended, or erase it with force: then they become dead letters.`;

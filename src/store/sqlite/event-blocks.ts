@@ -290,7 +290,7 @@ export function createEventBlocks(db: Database, nextSeq: number) {
   }
 
   return {
-    note(seq: number, event: FiledEvent, isUnmatched: boolean): void {
+    record(seq: number, event: FiledEvent, isUnmatched: boolean): void {
       if (blockOf(seq) !== block) begin(seq);
       file(event, isUnmatched);
       if ((seq + 1) % BLOCK_EVENTS === 0) write();

@@ -33,8 +33,8 @@ export function createEventIds(db: Database) {
   }
 
   return {
-    /** Notes the number of an event with a generated id. */
-    note(seq: number, id: string): void {
+    /** Records the number of an event with a generated id. */
+    record(seq: number, id: string): void {
       if (id <= highest) {
         insertRow.run(id, seq);
         return;
@@ -45,7 +45,7 @@ export function createEventIds(db: Database) {
       markedPart = partOf(seq);
     },
     find,
-    /** Forgets what a transaction that did not commit has noted. */
+    /** Forgets what a transaction that did not commit has recorded. */
     rollback: load,
   };
 }

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { openReadConnection, refuseDamagedLog, type Database } from "./connection.ts";
+import { openReadConnection, rejectDamagedLog, type Database } from "./connection.ts";
 import { getKnownSchemaVersion } from "./copy-database.ts";
 import { countOpenDeliveries } from "./counters.ts";
 import { findDamagedRows } from "./checked-rows.ts";
@@ -20,7 +20,7 @@ const SELECT_DESTINATIONS = `
  */
 export function inspectDatabase(file: string, keptMs: number, wall: number) {
   if (!existsSync(file)) return undefined;
-  refuseDamagedLog(`${file}-wal`);
+  rejectDamagedLog(`${file}-wal`);
   const db = openReadConnection(file);
   try {
     const pages = [`quick_check(${MAX_DAMAGES})`, "integrity_check(deliveries)"]

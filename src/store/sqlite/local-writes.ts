@@ -33,13 +33,13 @@ export function addAuditEntry(write: LocalWrite): void {
 }
 
 /** Called before a key is created for the database. */
-export function refuseMissingDatabase(file: string): void {
+export function rejectMissingDatabase(file: string): void {
   if (existsSync(file)) return;
   throw new PosthornError("not_found", `There is no database ${file}. Start the gateway once, or pass its --data-dir.`);
 }
 
 function writeLocally({ file, auditSeedHex }: LocalWrite, work: (db: Database, audit: AuditLog) => void): void {
-  refuseMissingDatabase(file);
+  rejectMissingDatabase(file);
   const { db } = openWriteConnection({ file });
   try {
     // Checkpoints are left to the running gateway.

@@ -56,10 +56,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
   const { storeId, version, syncMode, lastKnownNow, doubt } = writer.info;
   const damages = createDamages();
-  if (doubt !== undefined) damages.note(doubt);
+  if (doubt !== undefined) damages.record(doubt);
   const clock = createClock(lastKnownNow);
   const { onFatal, onFault, onCommit } = options;
-  const commits = createGroupCommit({ port: writer, clock, onFatal, onFault, onCommit, onDamage: damages.note });
+  const commits = createGroupCommit({ port: writer, clock, onFatal, onFault, onCommit, onDamage: damages.record });
   let closing: Promise<void> | undefined;
 
   /** Methods of a port that write, in the group commit. */
@@ -78,7 +78,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         : Promise.reject(new PosthornError("shutting_down", "The store is closed.", { retryAfterS: 5 })),
     );
   const { listDamages } = read("reads", "listDamages");
-  const writeRecords = written("records", "write", "noteStates");
+  const writeRecords = written("records", "write", "recordStates");
 
   async function close(): Promise<void> {
     await commits.drain();
@@ -101,7 +101,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         });
       },
       logRequest: commits.logRequest,
-      ...written("events", "fanOut", "noteRequestReplay", "eraseBody", "settleMessage", "reopenByMessage"),
+      ...written("events", "fanOut", "recordRequestReplay", "eraseBody", "settleMessage", "reopenByMessage"),
       ...read("events", "loadUnfinishedFanOuts"),
     },
 
@@ -123,7 +123,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     records: {
       write: ({ changes, ...rest }) => writeRecords.write(changes, rest),
-      noteStates: writeRecords.noteStates,
+      recordStates: writeRecords.recordStates,
       ...read("records", "load", "changesSince", "find", "list", "listVersions", "findVersion", "findMark"),
     },
 
@@ -341,30 +341,30 @@ const MAX_KEPT = 100;
 function createDamages() {
   const found = new Set<string>();
 
-  function note(description: string): void {
+  function record(description: string): void {
     if (found.size < MAX_KEPT) found.add(description);
   }
 
-  function noteError(error: unknown): void {
+  function recordError(error: unknown): void {
     const damage = error instanceof PosthornError ? error.details?.["damage"] : undefined;
-    if (typeof damage === "string") note(damage);
+    if (typeof damage === "string") record(damage);
   }
 
   return {
-    note,
-    /** Notes the damage that a call meets. */
+    record,
+    /** Records the damage that a call meets. */
     async watch<T>(call: Promise<T>): Promise<T> {
       try {
         return await call;
       } catch (error) {
-        noteError(error);
+        recordError(error);
         throw error;
       }
     },
-    /** The error for a write that failed; notes the damage, if that is why. */
+    /** The error for a write that failed; records the damage, if that is why. */
     toError(report: FaultReport): PosthornError {
       const error = faultError(report);
-      noteError(error);
+      recordError(error);
       return error;
     },
     list: (): readonly Damage[] => [...found].map((description) => ({ description })),

@@ -179,7 +179,7 @@ export function createRecordWrites(
       return { kind: "written", version, seqs, events, replay };
     },
 
-    noteStates(states: readonly RecordState[], notes: readonly AuditNote[] = []): void {
+    recordStates(states: readonly RecordState[], notes: readonly AuditNote[] = []): void {
       for (const note of states) {
         if ("seq" in note) {
           noteState.run(note.seq, note.state);

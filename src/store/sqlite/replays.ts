@@ -21,7 +21,7 @@ import {
 
 /** How many ended jobs are kept, as a log. */
 const KEPT = 1000;
-/** How many of the deliveries that a job opens are kept with it, to tell what became of them. */
+/** How many of the deliveries that a job opens are kept with it, to show what became of them. */
 const FOLLOWED = 5000;
 
 /** The states in which a job accepts a delivery. */

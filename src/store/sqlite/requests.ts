@@ -101,15 +101,15 @@ interface KeptRequest {
   size: number;
 }
 
-export function createRequestNotes(
+export function createReplayRecords(
   db: Database,
   append: (note: AuditNote) => void,
-): AtOnce<EventLog, "noteRequestReplay"> {
+): AtOnce<EventLog, "recordRequestReplay"> {
   const noteReplay = db.prepare(
     "update requests set replayed_at = ?, replayed_by = ?, replay_event_ids = ? where id = ?",
   );
   return {
-    noteRequestReplay(id, { at, by, eventIds }, audit) {
+    recordRequestReplay(id, { at, by, eventIds }, audit) {
       noteReplay.run(at, by ?? null, JSON.stringify(eventIds), id);
       if (audit !== undefined) append(audit);
     },

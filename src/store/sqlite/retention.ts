@@ -94,8 +94,8 @@ function createRetentionWalk(db: Database) {
       return { kind: "further", afterSeq: at };
     },
 
-    /** Notes when an event of the current block is next due. */
-    noteKept(seq: number, dueAt: number): void {
+    /** Records when an event of the current block is next due. */
+    recordKept(seq: number, dueAt: number): void {
       const block = blockOf(seq);
       if (current.block !== block) current = { block, dueAt };
       else if (dueAt < current.dueAt) current.dueAt = dueAt;
@@ -127,7 +127,7 @@ const JUST_ENDED_MS = 3_600_000;
 
 /**
  * A message that has not come again for so long after its event ended, and after its id would have been forgotten, is
- * no longer in its queue: it was purged there, expired, or was taken by another consumer. Nobody tells.
+ * no longer in its queue: it was purged there, expired, or was taken by another consumer..
  */
 const MESSAGE_GONE_MS = 90 * 86_400_000;
 
@@ -173,7 +173,7 @@ export function createRetention(db: Database, options: DedupeOptions & { ring: P
         const [erased, nextDueAt] = erase(event, ages, wall, maxRows - step.rows);
         answers += erased;
         step.spend(erased + 1);
-        walk.noteKept(event.seq, Math.min(dueAt, nextDueAt));
+        walk.recordKept(event.seq, Math.min(dueAt, nextDueAt));
         if (nextDueAt <= wall) return end();
       } else if (!step.take(event, stand)) {
         return end();

@@ -115,7 +115,7 @@ interface Step {
 
 /**
  * Events that cannot match are skipped, the others are read in small steps. Each is a statement of its own, so that no
- * read delays a checkpoint, and whoever asks for the next step can stop instead. `wanted`: how many rows are still used.
+ * read delays a checkpoint, and the search can stop after each. `wanted`: how many rows are still used.
  */
 function* walkDown(
   prepare: Prepare,

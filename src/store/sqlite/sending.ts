@@ -83,7 +83,7 @@ export function createSendingWalk(db: Database) {
     get passedSeq(): number {
       return place.event_seq;
     },
-    noteNewRow(): void {
+    countNewRow(): void {
       newRows++;
     },
     write() {
@@ -105,7 +105,7 @@ interface Place {
 }
 
 /** Lists all deliveries being sent, except those on pages that SQLite cannot read. */
-function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note">): () => Place[] {
+function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "record">): () => Place[] {
   const selectAll = db.prepare(`${SENDING_ROWS} order by event_seq, subscription_seq`);
   const selectListed = db.prepare(`
     select event_seq, subscription_seq from deliveries where state = ${STATE.sending} and listed = 1`);
@@ -115,7 +115,7 @@ function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note"
   /** Events with deliveries that cannot be read; undefined until such a page is met. */
   let gaps: Set<number> | undefined;
 
-  /** Notes the gaps that it meets. */
+  /** Records the gaps that it meets. */
   function listAround(known: Set<number>): Place[] {
     const from: number = selectFrom.get()?.seq ?? 0;
     const walked = readEach(numbersFrom(from, readLastSeq(db)), (seq) => {
@@ -142,7 +142,8 @@ function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note"
       } finally {
         const [first, last] = [[...gaps][0], [...gaps].at(-1)];
         const why = (error as Error).message;
-        if (first !== undefined) unreadable.note(`deliveries of the events ${first} to ${last} cannot be read: ${why}`);
+        if (first !== undefined)
+          unreadable.record(`deliveries of the events ${first} to ${last} cannot be read: ${why}`);
       }
       throw error;
     }

@@ -50,7 +50,7 @@ export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, cla
   function count(subscriptionSeq: number, attempt: AttemptRecord): void {
     counters.addDelivery(subscriptionSeq, "attempts", 1);
     if (attempt.result !== "success") counters.addDelivery(subscriptionSeq, "failures", 1);
-    counters.noteAttempt(subscriptionSeq, attempt.startedAt);
+    counters.recordAttemptTime(subscriptionSeq, attempt.startedAt);
   }
 
   /** The most frequent end, in two statements: delivered at the first attempt, with no follower in its ordering key. */

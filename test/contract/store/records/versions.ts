@@ -173,7 +173,7 @@ export function versionsContract(harness: StoreHarness): void {
           const first = versionOf(await write(place.store, [keep("a", "absent", 1), keep("b", "absent", 2)]));
           const second = versionOf(await write(place.store, [keep("a", first, 3, { blob: undefined })]));
           await write(place.store, [end("a", second, 4), end("b", first, 5)], { at: NOON + 9 });
-          await place.store.records.noteStates([{ series: series, number: 5, state: "[true]" }]);
+          await place.store.records.recordStates([{ series: series, number: 5, state: "[true]" }]);
           const store = await place.kill();
           expect((await store.records.load(["validation"])).records).toEqual([]);
           const { rows } = await store.records.listVersions(series, all);
@@ -223,8 +223,8 @@ export function versionsContract(harness: StoreHarness): void {
       inFreshPlace(harness, async (place) => {
         const made = await write(place.store, [put("a", "absent")]);
         const seq = (made.kind === "written" && made.seqs[0]) || 0;
-        await place.store.records.noteStates([{ seq, state: "[1]" }]);
-        await place.store.records.noteStates([
+        await place.store.records.recordStates([{ seq, state: "[1]" }]);
+        await place.store.records.recordStates([
           { seq, state: "[2]" },
           { seq: seq + 1, state: "nobody's" },
         ]);
@@ -234,7 +234,7 @@ export function versionsContract(harness: StoreHarness): void {
         const changed = versionOf(await write(store, [put("a", versionOf(made))]));
         expect((await store.records.changesSince(versionOf(made), KINDS)).records[0]?.state).toBe("[2]");
         await write(store, [remove("a", changed)]);
-        await store.records.noteStates([{ seq, state: "[3]" }]);
+        await store.records.recordStates([{ seq, state: "[3]" }]);
         await write(store, [put("a", "absent")]);
         expect((await store.records.load(KINDS)).records[0]).toMatchObject({ seq, state: undefined });
       }));
