@@ -1,8 +1,7 @@
 import type { BatchTime } from "../commit/batch.ts";
 import type { NewDelivery } from "../port/event-log.ts";
-import type { DeliveryChange, DeliveryKey, LaneChange } from "../port/lanes.ts";
+import type { Lanes } from "../port/lanes.ts";
 import { isRefused } from "../../model/errors.ts";
-import type { AuditNote } from "../port/audit.ts";
 import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";
 import type { Claim, Expire } from "./claim.ts";
@@ -12,6 +11,7 @@ import type { CounterDeltas } from "./counters.ts";
 import { createDeliveryChanges, createLaneChanges } from "./delivery-changes.ts";
 import { createBodyErasure } from "./erase-body.ts";
 import type { Moves, MoveOver } from "./move.ts";
+import type { AtOnce } from "./query-rows.ts";
 import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./sending.ts";
 import { createReplayWrites } from "./replays.ts";
@@ -42,7 +42,17 @@ export function createCommands(db: Database, parts: CommandParts) {
   const { at, accept, audit, counters, expire, moves, recover } = parts;
   const { insertReplay, ...replays } = createReplayWrites(db, parts);
   const change = createDeliveryChanges(db, moves, accept, at);
-  const changeLane = createLaneChanges(db, parts);
+
+  const lanes: AtOnce<Lanes, "release" | "recover" | "load" | "expire" | "change" | "changeLane"> = {
+    ...recover,
+    expire: () => expire.all(at.now),
+    change(key, wanted, note) {
+      const changed = change(key, wanted);
+      if (note !== undefined && !isRefused(changed)) audit.append([note], at.wall);
+      return changed;
+    },
+    changeLane: createLaneChanges(db, parts),
+  };
 
   return {
     events: {
@@ -52,16 +62,7 @@ export function createCommands(db: Database, parts: CommandParts) {
       ...createBodyErasure(db, parts),
       ...createMessageWrites(db, at, (key, delivery) => void change(key, { act: "replay", ...delivery })),
     },
-    lanes: {
-      ...recover,
-      expire: () => expire.all(at.now),
-      change(key: DeliveryKey, wanted: DeliveryChange, note?: AuditNote) {
-        const changed = change(key, wanted);
-        if (note !== undefined && !isRefused(changed)) audit.append([note], at.wall);
-        return changed;
-      },
-      changeLane: (subscriptionSeq: number, wanted: LaneChange) => changeLane(subscriptionSeq, wanted),
-    },
+    lanes,
     records: createRecordWrites(db, { at, accept, audit, insertReplay, onTenantDeleted: counters.forgetTenant }),
     jobs: {
       ...createJobWrites(db, at),
@@ -70,10 +71,7 @@ export function createCommands(db: Database, parts: CommandParts) {
       ...createTenantErasure(db, parts),
       prune: createPrune(db, parts),
     },
-    audit: {
-      note: (notes: readonly AuditNote[], wall: number) => audit.append(notes, wall),
-      begin: (wall: number) => audit.begin(wall),
-    },
+    audit: { note: audit.append, begin: audit.begin },
   };
 }
 

@@ -98,9 +98,9 @@ export function createCounterDeltas(db: Database) {
     },
     write(): void {
       for (const [seq, d] of deliveries) {
-        const tenantId = findTenant(seq);
+        const id = findTenant(seq);
         updateDelivery.get(
-          tenantId,
+          id,
           seq,
           d.created,
           d.delivered,

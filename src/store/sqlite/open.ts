@@ -178,11 +178,7 @@ interface WriterHandle extends BatchPort {
   close(): Promise<void>;
 }
 
-interface ReaderHandle {
-  /** Calls a query by port and method name. */
-  read(port: string, name: string, args: readonly unknown[]): Promise<unknown>;
-  close(): Promise<void>;
-}
+type ReaderHandle = ReturnType<typeof startReaderThread>;
 
 /** Without threads everything happens in the caller's turn, for simulations in virtual time. */
 function openLocally(options: WriterOptions) {
@@ -262,8 +258,7 @@ async function startWriterThread(worker: Worker, options: WriterOptions): Promis
   }
   worker.on("error", (error) => lose({ ...reportFault(error), fault: "fatal" }));
   worker.on("exit", () => isClosing || lose({ fault: "fatal", message: "the writer thread ended" }));
-  worker.on("message", (messages: readonly ResultMessage[] | "closed" | { lost: FaultReport }) => {
-    if (messages === "closed") return;
+  worker.on("message", (messages: readonly ResultMessage[] | { lost: FaultReport }) => {
     if ("lost" in messages) return lose(messages.lost);
     const answered = waiting.splice(0, messages.length);
     answered.forEach(({ batch, done }, i) => done(fromResultMessage(messages[i] as ResultMessage, batch)));
@@ -294,7 +289,7 @@ async function startWriterThread(worker: Worker, options: WriterOptions): Promis
   };
 }
 
-function startReaderThread(worker: Worker, file: string): ReaderHandle {
+function startReaderThread(worker: Worker, file: string) {
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: unknown) => void }>();
   const ended = whenEnded(worker);
   let lastId = 0;
@@ -316,16 +311,17 @@ function startReaderThread(worker: Worker, file: string): ReaderHandle {
   worker.postMessage(file);
 
   return {
-    read: (port, name, args) =>
+    /** Calls a query by port and method name. */
+    read: (port: string, name: string, args: readonly unknown[]): Promise<unknown> =>
       new Promise((resolve, reject) => {
         if (lost !== undefined) return reject(lost);
         const id = ++lastId;
         waiting.set(id, { resolve, reject });
         worker.postMessage({ id, port, name, args });
       }),
-    async close() {
+    close(): Promise<void> {
       worker.postMessage("close");
-      await ended;
+      return ended;
     },
   };
 }
