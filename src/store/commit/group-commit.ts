@@ -42,7 +42,6 @@ export interface GroupCommitOptions {
   onFatal: (error: PosthornError) => void;
   /** Called when the callback of one write has thrown; those of the others are called all the same. */
   onFault?: ((error: unknown) => void) | undefined;
-  /** Called when a batch was answered. */
   onCommit?: ((rows: number, tookMs: number) => void) | undefined;
   /** Called for stored data that a batch found to be damaged. */
   onDamage?: ((description: string) => void) | undefined;

@@ -110,7 +110,6 @@ export function createAccept(
     if (event.details !== undefined) recordReturned(seq, event);
   }
 
-  /** How many of the deliveries the event's tenant sees. */
   function countSeen(tenantId: string, deliveries: readonly NewDelivery[]): number {
     let count = 0;
     for (const { subscriptionSeq } of deliveries) if (counters.isOf(tenantId, subscriptionSeq)) count++;

@@ -132,7 +132,6 @@ function toForm({ seq, place, address, sent }: FormRow): Form {
   };
 }
 
-/** Undefined when the attempt does not match the form. */
 function readSignatures(form: Form, { place, address }: KindRecord, sent: string): string | undefined {
   if (sent.length !== form.length || place !== form.place || address !== form.address) return undefined;
   let signatures = "";
@@ -145,7 +144,6 @@ function readSignatures(form: Form, { place, address }: KindRecord, sent: string
   return signatures;
 }
 
-/** Restores the original text from that of a form. */
 export function fillForm(sent: string, signatures: string): string {
   let at = 0;
   return sent.replaceAll(MARKS, (mark) => signatures.slice(at, (at += digitsOf(mark))));
@@ -184,7 +182,6 @@ export function createFormSearch(db: Database): (form: number, slice: number) =>
   };
 }
 
-/** Deletes a form that no attempt of its part refers to. */
 export function createUnusedFormRemoval(db: Database): (form: number) => void {
   const remove = db.prepare(`
     delete from attempt_forms where seq = ?1 and not exists (

@@ -37,7 +37,6 @@ const chainOf = (deliveries: string) => `
 /** All attempts of the delivery ?1, ?2, the last first. */
 const CHAIN = chainOf("d.event_seq = ?1 and d.subscription_seq = ?2");
 
-/** All attempts of a delivery. */
 export const SELECT_ATTEMPTS = `${CHAIN}
   select number, started_at as startedAt, duration_ms as durationMs, result, cause, response_code as code,
     response_headers as facts, response_body as answer, error, coalesce(f.url, a.url) as place,
@@ -55,7 +54,6 @@ export function createAttemptLog(db: Database) {
   let nextSeq = readLastAttemptSeq(db) + 1;
 
   return {
-    /** The number of the next attempt. */
     get nextSeq(): number {
       return nextSeq;
     },
@@ -112,7 +110,6 @@ export function createAttempts(db: Database) {
     /** Undefined when the delivery does not exist. */
     findLast: ({ eventSeq, subscriptionSeq }: DeliveryKey): AttemptPlace | undefined =>
       selectLast.get(eventSeq, subscriptionSeq),
-    /** When the attempt with this number began. */
     findStart: ({ eventSeq, subscriptionSeq }: DeliveryKey, number: number): number | undefined =>
       selectStart.get(eventSeq, subscriptionSeq, number)?.started_at,
     deleteAll({ eventSeq, subscriptionSeq }: DeliveryKey): void {
@@ -123,7 +120,6 @@ export function createAttempts(db: Database) {
   };
 }
 
-/** Operations on the attempts of whole events, for retention. */
 export function createAttemptsOfEvents(db: Database) {
   const keepLast = db.prepare(keepLastAttemptOf("d.event_seq between ?1 and ?2"));
   const deleteChains = db.prepare(`

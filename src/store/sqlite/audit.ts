@@ -118,7 +118,6 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
     pending = { ...place, at };
   }
 
-  /** The number of the last entry; 0 when there is none. */
   function lastSeq(): number {
     return selectLast.get().seq;
   }

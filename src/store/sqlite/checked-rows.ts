@@ -67,7 +67,6 @@ export function toPriority(written: number): Priority {
   return PRIORITIES[written] ?? "normal";
 }
 
-/** What is sent of the event. */
 export function toContent(event: SummedEvent, body: Uint8Array | null): ClaimedDelivery["event"] {
   const [, id, type, version, source, tenantId, priority, origin, orderingKey, occurredAt, receivedAt] = event;
   const details = event[14] ?? undefined;
@@ -109,7 +108,6 @@ export function sumBody(seq: number, body: Uint8Array): number {
 export type SummedRow = readonly [...SummedEvent, body: Uint8Array | null, checksum: number];
 export const SUMMED_ROW = 17;
 
-/** The checksum that the row should have. */
 export function sumEventRow(row: readonly [...SummedRow, ...unknown[]]): number {
   return sumRow(row.slice(0, SUMMED_ROW - 2) as unknown as SummedEvent, row[15]);
 }

@@ -143,7 +143,6 @@ export function createClaim(
     return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount: row.attemptCount };
   }
 
-  /** When the earliest pending delivery of a lane is due. */
   function nextDueAt(subscriptionSeq: number): number | undefined {
     return selectNextDue.get(subscriptionSeq).due_at ?? undefined;
   }
@@ -259,7 +258,6 @@ function toClaimed([content, request, details, body, checksum]: ReadRow): Claime
   };
 }
 
-/** How many deliveries expire in one transaction. */
 const STEP = 500;
 const TIME_IS_OVER = "it expired before it was delivered";
 

@@ -22,7 +22,6 @@ import { createMessageWrites } from "./taken-messages.ts";
 import { createTenantErasure } from "./tenant-erasure.ts";
 
 export interface CommandParts {
-  /** The time of the current batch. */
   at: Readonly<BatchTime>;
   accept: Accept;
   audit: AuditLog;

@@ -140,7 +140,6 @@ function checkVersion(db: Database): string {
   return version;
 }
 
-/** The version of the library; needs no database. */
 export function readSqliteVersion(): string {
   const db = new DatabaseSync(":memory:");
   try {

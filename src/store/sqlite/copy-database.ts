@@ -243,7 +243,6 @@ function plain(sql: string): string {
   return JSON.stringify([bare, gaps]);
 }
 
-/** The newest schema that this release supports. */
 export function getKnownSchemaVersion(): number {
   return versionOf(listMigrations().at(-1) as string);
 }

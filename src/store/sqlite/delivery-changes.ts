@@ -83,7 +83,6 @@ function reject(message: string): Refused {
 
 type Replay = Extract<DeliveryChange, { act: "replay" }>;
 
-/** How many rows one step changes. */
 const STEP = 500;
 
 const SKIPPED = "skipped when the subscription was resumed";
@@ -162,7 +161,6 @@ export function createLaneChanges(
     select min(next_attempt_at) as at ${fromLaterMoves}
       and rank <= ${MAX_RANK_OFFSET_MS} + (select min(rank) ${fromLaterMoves})`);
 
-  /** For a delivery that was found in the same transaction. */
   function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
     const row = moves.find(eventSeq, subscriptionSeq);
     if (row !== undefined) return row;

@@ -70,7 +70,6 @@ function stir(hash: number): number {
   return h ^ (h >>> 16);
 }
 
-/** One for each segment. */
 export function createBlockFilters(keys: readonly FilterKey[]): Uint8Array[] {
   const counts = new Uint32Array(SEGMENTS);
   for (const { segment } of keys) counts[segment] = (counts[segment] as number) + 1;
@@ -102,7 +101,6 @@ function bitAt(filter: Uint8Array, first: number, step: number, i: number): numb
 
 /** The rows of consecutive blocks in one value, so that a search over millions of events reads few rows. */
 
-/** The data of one block for one segment. */
 export interface BlockRow {
   block: number;
   minReceivedAt: number;
@@ -120,7 +118,6 @@ export function groupOf(block: number): number {
   return Math.floor(block / GROUP_BLOCKS);
 }
 
-/** All blocks of a group, in order. */
 function packGroup(rows: readonly BlockRow[]): Uint8Array {
   const bytes = rows.reduce((sum, { filter }) => sum + filter.length, rows.length * HEADER_BYTES);
   const packed = new Uint8Array(bytes);

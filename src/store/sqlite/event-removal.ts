@@ -16,7 +16,6 @@ export const PAGE_ROWS = 50;
 /** The maximum number of bytes that one step overwrites; each of them goes through the write-ahead log. */
 const MAX_BYTES = 1024 * 1024;
 
-/** The maximum stored size of an answer. */
 const ANSWER_BYTES = 8 * 1024;
 
 interface Scanned {
@@ -30,7 +29,6 @@ export interface Walked extends Scanned {
 
 export interface WalkedRow {
   seq: number;
-  /** Whether the row belongs to the tenant. */
   isOwn: number;
   size: number;
 }

@@ -32,7 +32,6 @@ export function addAuditEntry(write: LocalWrite): void {
   writeLocally(write, (_, audit) => audit.append([write.audit], write.at));
 }
 
-/** Called before a key is created for the database. */
 export function rejectMissingDatabase(file: string): void {
   if (existsSync(file)) return;
   throw new PosthornError("not_found", `There is no database ${file}. Start the gateway once, or pass its --data-dir.`);

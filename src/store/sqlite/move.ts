@@ -47,7 +47,6 @@ export const OF_DELIVERY = asFields(`d.event_seq, d.subscription_seq, d.state, d
 
 type EndState = "delivered" | "dead" | "cancelled";
 
-/** The act that leads to each end state. */
 const ENDS = { delivered: "succeed", dead: "give_up", cancelled: "cancel" } as const satisfies Record<
   EndState,
   DeliveryAct
@@ -57,7 +56,6 @@ export function stateOf(row: Pick<DeliveryRow, "state">): DeliveryState {
   return DELIVERY_STATES[row.state] ?? "pending";
 }
 
-/** The number of the state that the act leads to. */
 function move(row: DeliveryRow, act: DeliveryAct): number {
   return STATE[orThrow(nextState(stateOf(row), act))];
 }
@@ -87,7 +85,6 @@ interface DueChange extends Partial<Pick<DeliveryRow, "attemptCount" | "uncounte
 
 const RELEASE = statesOf("release");
 
-/** The values of `deliveries.early`. */
 export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 
 const NORMAL = PRIORITIES.indexOf("normal");

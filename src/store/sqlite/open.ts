@@ -160,7 +160,6 @@ type Carried<Methods, Name extends keyof Methods> = {
   [N in Name]: Methods[N] extends Method ? (...args: Parameters<Methods[N]>) => Promise<ReturnType<Methods[N]>> : never;
 };
 
-/** Creates the methods of these names, each carried out by `call`. */
 function byName<Methods, Name extends keyof Methods & string>(
   names: readonly Name[],
   call: (name: Name, args: readonly unknown[]) => Promise<unknown>,
@@ -348,7 +347,6 @@ function createDamages() {
 
   return {
     record,
-    /** Records the damage that a call meets. */
     async watch<T>(call: Promise<T>): Promise<T> {
       try {
         return await call;

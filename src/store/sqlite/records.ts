@@ -40,7 +40,6 @@ export function createRecordWrites(
   parts: {
     accept: Pick<Accept, "accept">;
     audit: Pick<AuditLog, "append">;
-    /** The time of the current batch. */
     at: Pick<BatchTime, "wall">;
     insertReplay: ReturnType<typeof createReplayWrites>["insertReplay"];
     onTenantDeleted?: (id: string) => void;

@@ -71,7 +71,6 @@ interface BlockKey {
   isLabel: boolean;
 }
 
-/** The words before the first wildcard. */
 function leadingWordsOf(pattern: string): string {
   const { words } = parsePattern(pattern);
   const first = words.findIndex((word) => word === "*" || word === "#");
