@@ -158,7 +158,7 @@ export type WriteResult =
     }
   | WriteRejection;
 
-export type WriteRejection = { kind: "refused" } & (
+export type WriteRejection = { kind: "rejected" } & (
   | { why: "idempotency_key_used"; mark: IdempotencyMark }
   /** `version`: the record's current version; undefined when there is no record. */
   | { why: "changed"; key: RecordKey; version: number | undefined }

@@ -21,7 +21,7 @@ export function addRecordToDatabase(record: RecordChange, write: LocalWrite): vo
     const { at } = write;
     const parts = { at: { wall: at }, accept: { accept: reject }, audit, insertReplay: reject };
     const result = createRecordWrites(db, parts).write([record], { at, audit: [write.audit] });
-    if (result.kind === "refused") {
+    if (result.kind === "rejected") {
       throw new PosthornError("conflict", `The ${record.kind} ${record.id} could not be added: ${result.why}.`);
     }
   });

@@ -89,7 +89,7 @@ export function createRecordWrites(
 
   function rejectMark({ scope, key }: IdempotencyMark): WriteRejection | undefined {
     const mark = findMark(scope, key);
-    return mark === undefined ? undefined : { kind: "refused", why: "idempotency_key_used", mark };
+    return mark === undefined ? undefined : { kind: "rejected", why: "idempotency_key_used", mark };
   }
 
   function rejectChanged(wanted: RecordExpectation, format?: number): WriteRejection | undefined {
@@ -97,17 +97,17 @@ export function createRecordWrites(
     const key = { kind, tenantId, id };
     const row = findLive(key);
     if (row !== undefined && format !== undefined && row.format > format) {
-      return { kind: "refused", why: "newer_format", key, format: row.format };
+      return { kind: "rejected", why: "newer_format", key, format: row.format };
     }
     if ((row?.version ?? "absent") === expected) return undefined;
     if (expected === "absent" && row?.format === 0) return undefined;
-    return { kind: "refused", why: "changed", key, version: row?.version };
+    return { kind: "rejected", why: "changed", key, version: row?.version };
   }
 
   function rejectGuard(guard: RecordGuard): WriteRejection | undefined {
     const { kind, tenantId, since } = guard;
     const found = tenantId === undefined ? findChange.get(since, kind) : findChangeOf.get(since, kind, tenantId);
-    return found === undefined ? undefined : { kind: "refused", why: "guard", guard };
+    return found === undefined ? undefined : { kind: "rejected", why: "guard", guard };
   }
 
   /** Another writer may have used a number although the records look unchanged. */
@@ -118,7 +118,7 @@ export function createRecordWrites(
       const key = { kind, tenantId, id };
       const text = JSON.stringify([kind, tenantId, kept.series]);
       const next = (last.get(text) ?? selectNumber.get(kind, tenantId, kept.series).number) + 1;
-      if (kept.number !== next) return { kind: "refused", why: "changed", key, version: findLive(key)?.version };
+      if (kept.number !== next) return { kind: "rejected", why: "changed", key, version: findLive(key)?.version };
       last.set(text, next);
     }
     return undefined;
@@ -130,7 +130,7 @@ export function createRecordWrites(
     if (erasing.size === 0) return undefined;
     const meant = changes.filter(({ act, kind }) => act === "put" || kind === "tenant").map(ownerOf);
     const found = [...meant, replay?.tenantId].find((tenantId) => tenantId !== undefined && erasing.has(tenantId));
-    return found === undefined ? undefined : { kind: "refused", why: "erasing", tenantId: found };
+    return found === undefined ? undefined : { kind: "rejected", why: "erasing", tenantId: found };
   }
 
   function findRejection(changes: readonly RecordChange[], request: RestOfWrite): WriteRejection | undefined {

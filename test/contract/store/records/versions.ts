@@ -89,7 +89,7 @@ export function versionsContract(harness: StoreHarness): void {
         const results = await Promise.all([1, 2].map((n) => write(store, [put("a", first, `[${n}]`)])));
         const version = versionOf(results[0] as WriteResult);
         const key = { kind: "event_type", tenantId: "", id: "a" };
-        expect(results[1]).toEqual({ kind: "refused", why: "changed", key, version });
+        expect(results[1]).toEqual({ kind: "rejected", why: "changed", key, version });
         expect((await store.records.load(KINDS)).records.map(({ data }) => data)).toEqual(["[1]"]);
         expect(await write(store, [put("a", "absent")])).toMatchObject({ why: "changed", version });
         expect(await write(store, [remove("b", 1)])).toMatchObject({ why: "changed", version: undefined });
@@ -142,7 +142,7 @@ export function versionsContract(harness: StoreHarness): void {
           await together("k", [put("b", "absent")], "evt_01k0000000000000000000000b", "other"),
           await together("k2", [put("b", "absent"), put("a", "absent")], "evt_01k0000000000000000000000c"),
         ];
-        expect(refused.map((one) => one.kind === "refused" && one.why)).toEqual(["idempotency_key_used", "changed"]);
+        expect(refused.map((one) => one.kind === "rejected" && one.why)).toEqual(["idempotency_key_used", "changed"]);
         expect(refused[0]).toMatchObject({ mark: mark("k") });
         expect(await store.records.load(KINDS)).toEqual(before);
         expect(await store.records.findMark("s", "k2")).toBeUndefined();
@@ -210,7 +210,7 @@ export function versionsContract(harness: StoreHarness): void {
             [keep("a", "absent", 4)],
             [keep("a", "absent", 3), keep("b", "absent", 3)],
           ]) {
-            expect(await write(store, changes)).toMatchObject({ kind: "refused", why: "changed" });
+            expect(await write(store, changes)).toMatchObject({ kind: "rejected", why: "changed" });
           }
           expect((await store.records.listVersions(series, all)).rows).toHaveLength(2);
           expect((await write(store, [keep("a", "absent", 3), keep("b", "absent", 4)])).kind).toBe("written");
