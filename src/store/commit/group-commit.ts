@@ -159,8 +159,7 @@ export function createGroupCommit(options: GroupCommitOptions) {
 
   /**
    * A turn may bring an event from every connection. If they all left at its end, writer and event loop would take
-   * turns waiting for each other. A command may depend on the events accepted before it, so then the batch is not
-   * split.
+   * turns waiting for each other. Not with a command, which may depend on the events accepted before it.
    */
   function beginEarly(): void {
     if (port.isApart && posted === 0 && accepts.length >= EARLY_ACCEPTS && commands.length === 0) post();

@@ -7,8 +7,7 @@ const HEAD_BYTES = 8;
 
 /**
  * Carries values across, one after the other: on one side it packs the values that it is given, on the other it is given
- * none and unpacks them in the same order. Both return the value. So one function lists the fields of an object for both
- * sides.
+ * none and unpacks them in the same order. So one function lists the fields of an object for both sides.
  */
 export interface Carrier {
   uint(value: number | undefined): number;

@@ -25,12 +25,11 @@ export interface EventLog {
    * number per call: call it again until `isEnd`. Erasing twice changes nothing.
    */
   eraseBody(eventSeq: number, isForced: boolean, audit?: AuditNote): Promise<BodyErasure | Refused>;
-  /** Records that an event's message has left its queue. From then on the event may be deleted when it is old enough. */
+  /** Records that an event's message has left its queue. From then on the event may be deleted when old enough. */
   settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): Promise<void>;
   /**
    * Reopens deliveries of an event because its message came again: in a higher generation, or after it was parked.
-   * Happens once for each such message, in one transaction with its note. Returns false, and changes nothing, when
-   * neither is the case.
+   * Happens once for each such message, in one transaction. Returns false when neither is the case.
    */
   reopenByMessage(
     eventSeq: number,

@@ -31,9 +31,8 @@ export interface Jobs extends Erasures {
   /** Rejected when the job has ended or does not exist. Setting the current status again writes nothing. */
   setReplayStatus(id: string, status: ReplayStatus, error?: string, audit?: AuditNote): Promise<ReplayRow | Refused>;
   /**
-   * Applies the job to each item whose state still allows it, and moves the cursor in the same transaction, so that
-   * nothing is done twice or left out. Does nothing when the job is not running or its cursor is not `cursorFrom`.
-   * Rejected when the job does not exist.
+   * Applies the job to each item whose state still allows it, and moves the cursor in the same transaction. Does nothing
+   * when the job is not running or its cursor is not `cursorFrom`. Rejected when the job does not exist.
    */
   stepReplay(step: ReplayStep, items: readonly ReplayItem[]): Promise<ReplayStepResult | Refused>;
 
@@ -232,9 +231,8 @@ export interface Erasures {
   /** The tenants whose erasure is not complete. */
   listErasing(): Promise<readonly string[]>;
   /**
-   * Starts an erasure. From then on the tenant is inactive, without name, contacts, quotas and retention, and no record
-   * of it can be written until the erasure is complete. If one is already running, it is returned and no entry is
-   * written.
+   * Starts an erasure, or returns the one that is running. Until it is complete, the tenant is inactive, without name,
+   * contacts, quotas and retention, and no record of it can be written.
    */
   beginErasure(tenantId: string, note: AuditNote): Promise<ErasureRow>;
   /** Changes at most `maxRows` rows and 1 MB, or one event. Does nothing when the erasure is complete. */

@@ -12,8 +12,7 @@ import type { AuditNote } from "./audit.ts";
 export interface Lanes {
   /**
    * Marks up to `limit` due deliveries of a lane as being sent, in the order of their rank, and returns them. Expired
-   * ones become dead letters instead. It sees every delivery that was reported before the call, by `accept`, `settle`
-   * or others.
+   * ones become dead letters instead. It sees every delivery that was reported before the call.
    */
   claim(request: ClaimRequest, done: Done<ClaimResult>): void;
   /**
@@ -184,8 +183,7 @@ export type LaneChange =
   | { act: "cancel" }
   /**
    * Cancels held deliveries of the events up to `upTo`: those that are due, and all retries, but neither those
-   * scheduled for later nor those being sent. Undefined means up to the latest event, whose number is returned for the
-   * next step.
+   * scheduled for later nor those being sent. By default up to the latest event; its number is returned.
    */
   | { act: "skip_held"; upTo: number | undefined }
   /** Turns waiting deliveries that were due before this time into dead letters (`held_too_long`). */
@@ -196,8 +194,7 @@ export type LaneChange =
   | { act: "skip_dead_heads" }
   /**
    * Moves due deliveries and all retries to another lane, except those that it could not accept before. Those of one
-   * ordering key move in their order, and none of them while its head is being sent or stays. Each is cancelled here,
-   * with a note where it went.
+   * ordering key move in their order, none while its head is being sent or stays. Here each is cancelled, and names the lane.
    */
   | { act: "move"; to: MoveTo };
 

@@ -11,10 +11,7 @@ export interface Reads extends LogReads {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
   /** The state of the message that the event came from, if one is known. */
   findMessage(eventSeq: number): Promise<TakenMessage | undefined>;
-  /**
-   * The parts that a filter or a sender needs. The body is undefined when it was erased. Rejects (`store_corrupt`) when
-   * anything of them is not as it was written.
-   */
+  /** What a filter or a sender needs; no body when it was erased. Rejects (`store_corrupt`) what is damaged. */
   loadEvent(eventSeq: number): Promise<LoadedEvent | undefined>;
   /**
    * Newest first. Never searches longer than the budget of the page, so a page may be short or empty and still have a

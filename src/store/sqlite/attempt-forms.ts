@@ -78,7 +78,7 @@ export function createAttemptForms(db: Database) {
 
   return {
     /**
-     * The form of the attempt, and all signatures of its headers, concatenated. Undefined when it must be written in full.
+     * The form of the attempt, and all signatures of its headers in a row. Undefined when it must be written in full.
      */
     fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord) {
       const { sent } = record;
@@ -167,8 +167,7 @@ const SLICE_ATTEMPTS = PART_ATTEMPTS / PART_SLICES;
 
 /**
  * Searches one slice of a form's part for an attempt that refers to the form. Undefined when the next slice must be
- * searched too. The form is unused when there are no later attempts: the next attempt gets a higher number, so it cannot
- * be in a slice that was searched before.
+ * searched too. Without later attempts the form is unused: the next attempt cannot be in a slice that was searched.
  */
 export function createFormSearch(db: Database): (form: number, slice: number) => "used" | "unused" | undefined {
   const selectUse = db.prepare("select 1 from attempts where seq >= ? and seq < ? and form = ? limit 1");

@@ -1,9 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
-/**
- * Damage in the write-ahead log. SQLite takes the first frame with a wrong checksum for the end of the log, and drops
- * all transactions from there on without a word.
- */
+/** SQLite takes a frame with a wrong checksum for the end of the log, and drops all from there on without a word. */
 export interface LogDamage {
   /** The number of the frame, counted from 1; 0 is the header. */
   frame: number;

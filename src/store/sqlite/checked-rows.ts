@@ -200,8 +200,7 @@ const MAX_NEIGHBOURS = 1000;
 
 /**
  * Rows on pages that SQLite cannot read. After such a read, SQLite writes nothing more in the same transaction. So the
- * row is recorded here, the transaction is repeated (see `Writer`), and does not read the row again. Nothing of this is
- * kept beyond the process.
+ * row is recorded here, in memory, and the transaction is repeated (see `Writer`) without reading the row again.
  */
 export function createUnreadableRows(db: Database) {
   const selectEvent = db.prepare("select * from events where seq = ?");

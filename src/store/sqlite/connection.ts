@@ -117,9 +117,8 @@ export function openReadConnection(file: string): Database {
 }
 
 /**
- * A connection of the main thread that stays open when the process exits by itself. While it is open, none of the
- * threads' connections is the last to be closed. The last one to close moves the log into the database, and after a
- * failed sync nothing more may be written.
+ * A connection of the main thread that stays open when the process exits by itself, so that no thread's is the last. The
+ * last one to close moves the log into the database, and after a failed sync nothing more may be written.
  */
 export function holdOpen(file: string): { close(): void } {
   // It writes nothing, but only a writable connection can remove an empty log on a regular close.

@@ -10,8 +10,7 @@ const MARKED_EVENTS = 128;
 
 /**
  * Finds events by the ids that this gateway generated. They are generated in nearly the same order in which events are
- * stored. An id that is higher than all before needs no row, except for one in 128. A lower one (the clock was set back,
- * or its event took a while) has a row of its own.
+ * stored: one in 128 has a row, and each that is lower than one before (the clock was set back, or it took a while).
  */
 export function createEventIds(db: Database) {
   const insertMark = db.prepare("insert into event_id_marks (id, event_seq) values (?, ?)");

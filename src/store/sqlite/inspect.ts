@@ -15,8 +15,7 @@ const SELECT_DESTINATIONS = `
 
 /**
  * Facts about a database, read from outside, with or without a running gateway. Undefined when there is none yet. Writes
- * nothing. Only of the deliveries are the indexes compared with the rows, which takes long: a delivery that is missing in
- * an index is never sent.
+ * nothing. Compares indexes with rows, which takes long, only of deliveries: one that an index lacks is never sent.
  */
 export function inspectDatabase(file: string, keptMs: number, wall: number) {
   if (!existsSync(file)) return undefined;

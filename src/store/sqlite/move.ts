@@ -192,10 +192,7 @@ export function createMoves(
       return key === null ? undefined : moveUp(subscriptionSeq, key);
     },
 
-    /**
-     * Puts a delivery back into its lane, due at `dueAt`. One that was sent together with an earlier one of its ordering
-     * key goes back behind that one, if it is still there.
-     */
+    /** Puts a delivery back into its lane; behind an earlier one of its ordering key that it was sent with. */
     makeDue(row: DeliveryRow, dueAt: number, change: DueChange): void {
       const { eventSeq, subscriptionSeq, queuedKey: key } = row;
       const { attemptCount = row.attemptCount, uncountedAttempts = row.uncountedAttempts } = change;

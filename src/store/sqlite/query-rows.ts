@@ -2,10 +2,7 @@ import { PosthornError } from "../../model/errors.ts";
 import type { Page, PageOf } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 
-/**
- * The owner of the subscription of delivery `d`, to whom the delivery belongs. As a subquery: a condition on a joined table
- * would let SQLite begin with that, and sort.
- */
+/** To whom the delivery `d` belongs. With a condition on a joined table SQLite would begin there, and sort. */
 export const OWNER = "(select tenant_id from records where seq = d.subscription_seq)";
 
 /** Reads everything from one moment, whatever is written meanwhile. */
@@ -52,8 +49,8 @@ export function asFields(columns: string): string {
 type Condition = readonly [string, ...(Value | undefined)[]];
 
 /**
- * Those of the conditions that have a value, as one. `always` is inserted as it is: the condition of a partial index stands
- * there, because SQLite uses the index only when that is spelt out.
+ * Those of the conditions that have a value, as one. `always` is inserted as it is: there stands the condition of a
+ * partial index, which SQLite uses only when that is spelt out.
  */
 export function allOf(list: readonly Condition[], always = "true") {
   const given = list.filter(([, value]) => value !== undefined);

@@ -19,8 +19,7 @@ import { OPEN_ROWS } from "./sending.ts";
 
 /**
  * Skips events that cannot match. For a sequence number it returns the same or a lower one, with no match between the
- * two (the lower included, the higher not). One call does little work. If it returns the same number, the event below
- * may match.
+ * two (the lower included, the higher not); if the same, the event below may match. One call does little work.
  */
 export interface Skip {
   next(below: number): number;
