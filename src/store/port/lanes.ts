@@ -194,7 +194,7 @@ export type LaneChange =
   | { act: "skip_dead_heads" }
   /**
    * Moves due deliveries and all retries to another lane, except those that it could not accept before. Those of one
-   * ordering key move in order, none while its head is being sent or stays. Here each is cancelled, and names the other.
+   * ordering key move in order, and none before its head. Each is cancelled here, and names the other.
    */
   | { act: "move"; to: MoveTo };
 
