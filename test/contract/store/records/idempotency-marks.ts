@@ -41,7 +41,7 @@ export function idempotencyMarksContract(harness: StoreHarness): void {
         store.records.write({ changes: [put(id)], mark: mark({ scope: "keys/", madeId: id }), at: NOON }),
       );
       const ended = await Promise.all(tries);
-      expect(ended.map(({ kind }) => kind)).toEqual(["written", "refused", "refused", "refused"]);
+      expect(ended.map(({ kind }) => kind)).toEqual(["written", "rejected", "rejected", "rejected"]);
       const { records } = await store.records.load(["target"]);
       const madeId = (await store.records.findMark("keys/", "once"))?.madeId;
       expect(records.map(({ id }) => id).filter((id) => id.startsWith("race"))).toEqual([madeId]);

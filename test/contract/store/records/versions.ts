@@ -108,15 +108,15 @@ export function versionsContract(harness: StoreHarness): void {
         expect(await guarded()).toBe("written");
         await write(store, [target("u", "other")]);
         expect([await guarded(), await guarded("acme"), await guarded("other")]).toEqual([
-          "refused",
+          "rejected",
           "written",
-          "refused",
+          "rejected",
         ]);
         const version = (await store.records.load(KINDS)).records.find(({ id }) => id === "t")?.version ?? 0;
         await write(store, [
           { act: "delete", kind: "target", tenantId: "acme", id: "t", expected: version, format: 1 },
         ]);
-        expect(await guarded("acme")).toBe("refused");
+        expect(await guarded("acme")).toBe("rejected");
       }));
 
     it("of a newer format are not overwritten, nor deleted", () =>
