@@ -81,7 +81,7 @@ export function auditContract(harness: StoreHarness): void {
         const key = { eventSeq, subscriptionSeq: lane };
         const cancel = () => store.lanes.change(key, { act: "cancel" }, note({ act: "delivery.cancel" }));
         await cancel();
-        expect(await cancel()).toHaveProperty("rejected");
+        expect(await cancel()).toHaveProperty("refused");
         const replay = { ...newReplay({ id: "rpl_1" }), audit: note({ act: "replay.start" }) };
         await store.records.write({ changes: [], replay, at: NOON });
         await store.records.write({ changes: [], replay, at: NOON });
