@@ -25,7 +25,7 @@ const BUDGETS = {
   resources: [6650, 35],
   sandbox: [4600, 40],
   sources: [3050, 40],
-  store: [12300, 101],
+  store: [11095, 57],
   telemetry: [1240, 9],
 };
 const MAX_LINES = 400;

@@ -8,7 +8,7 @@ import { createApiKey, KEYS, toNewKeyChange } from "../resources/api-key.ts";
 import type { AuditAction } from "../resources/authors.ts";
 import { describeNew } from "../resources/draft.ts";
 import { loadOrCreateMasterKey } from "../resources/secret-box.ts";
-import { addRecordToDatabase, type LocalWrite, refuseMissingDatabase } from "../store/sqlite/local-writes.ts";
+import { addRecordToDatabase, type LocalWrite, rejectMissingDatabase } from "../store/sqlite/local-writes.ts";
 import { loadLocal, type LocalFlags } from "./local.ts";
 import type { NewKey } from "./resources/keys.ts";
 
@@ -18,7 +18,7 @@ import type { NewKey } from "./resources/keys.ts";
 export function createKeyLocally(flags: LocalFlags, request: NewKey): { id: string; key: string } {
   const { config } = loadLocal(flags);
   const file = getDatabasePath(config);
-  refuseMissingDatabase(file);
+  rejectMissingDatabase(file);
   const { name, scopes, tenant_id: tenantId, expires_at: expires } = request;
   const id = createIdSource({ wall: Date.now }, createSystemRandom())("key");
   const expiresAt = expires === undefined ? undefined : Date.parse(expires);

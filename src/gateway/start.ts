@@ -38,7 +38,7 @@ import { openDiskWatch } from "../jobs/disk-watch.ts";
 import { createIdSource } from "../model/ids.ts";
 import { createRequestCredentials, createSecretBox, loadOrCreateMasterKey } from "../resources/secret-box.ts";
 import { openTemplates } from "../sandbox/templates/open-templates.ts";
-import { lockDataDir, prepareDataDir, tightenDataDir, refuseUnfinishedRestore } from "../store/sqlite/data-dir.ts";
+import { lockDataDir, prepareDataDir, tightenDataDir, rejectUnfinishedRestore } from "../store/sqlite/data-dir.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { findTracing, flushSpans } from "../telemetry/tracing.ts";
 
@@ -155,7 +155,7 @@ export async function openStorage(start: Start) {
 
 function openDataDir({ config, logger, parts }: Start): void {
   prepareDataDir(config.dataDir);
-  refuseUnfinishedRestore(config.dataDir);
+  rejectUnfinishedRestore(config.dataDir);
   const lock = lockDataDir(config.dataDir);
   parts.add(() => lock.release());
   const { closed, open } = tightenDataDir(config.dataDir, getDatabasePath(config));

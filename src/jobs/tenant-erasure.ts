@@ -8,7 +8,7 @@ import type { Sources } from "../resources/sources/sources.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import type { SharedTargets } from "../resources/targets.ts";
 import type { Tenants } from "../resources/tenants.ts";
-import type { ErasureRow } from "../store/port/erasures.ts";
+import type { ErasureRow } from "../store/port/jobs.ts";
 import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import { createStepPace } from "./retention.ts";

@@ -152,7 +152,7 @@ export function createBulkReplays(options: {
       at: replay.createdAt,
     });
     if (written.kind === "written" && written.replay !== undefined) return written.replay;
-    if (written.kind === "refused" && written.why === "erasing") throw tenantErasing(written.tenantId);
+    if (written.kind === "rejected" && written.why === "erasing") throw tenantErasing(written.tenantId);
     throw new Error(`the replay ${replay.id} was not started`);
   }
 

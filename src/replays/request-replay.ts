@@ -80,7 +80,7 @@ export function createRequestReplays(options: {
     eventIds: readonly string[],
   ): Promise<ReplayedRequest> {
     const replay: RequestReplay = { at: clock.wall(), by, eventIds };
-    await store.events.noteRequestReplay(stored.id, replay, describe(stored, eventIds));
+    await store.events.recordRequestReplay(stored.id, replay, describe(stored, eventIds));
     return { request: { ...stored, replay }, outcome: "accepted", cause: undefined };
   }
 

@@ -6,7 +6,7 @@ import type {
   RecordKind,
   Records,
   StoredRecord,
-  WriteRefusal,
+  WriteRejection,
 } from "../store/port/records.ts";
 import { createAuthors, type Authors } from "./authors.ts";
 import {
@@ -179,7 +179,7 @@ export function createRegistry(options: {
   }
 
   /** Throws for refusals that another try would not change. */
-  function rejectForGood(rejection: WriteRefusal): void {
+  function rejectForGood(rejection: WriteRejection): void {
     if (rejection.why === "idempotency_key_used") throw new KeyUsed(rejection.mark);
     if (rejection.why === "newer_format")
       throw newerFormat(resourceOf(rejection.key), rejection.key.id, rejection.format);

@@ -149,14 +149,14 @@ export function createTargets(options: {
   }
 
   function saveState({ seq }: Subscription, state: SubscriptionState, audit: readonly AuditNote[] = []): Promise<void> {
-    return store.records.noteStates([{ seq, state: formatSubscription(state) }], audit);
+    return store.records.recordStates([{ seq, state: formatSubscription(state) }], audit);
   }
 
   async function saveMode(known: KnownTarget, audit: readonly AuditNote[] = []): Promise<void> {
     const { name, tenantId, declared, subscriptions, state } = known;
     if (state === undefined) return;
     const entry = declared && shared.find(name, tenantId);
-    if (entry !== undefined) return store.records.noteStates([{ seq: entry.seq, state: formatTarget(state) }], audit);
+    if (entry !== undefined) return store.records.recordStates([{ seq: entry.seq, state: formatTarget(state) }], audit);
     const [owner] = subscriptions;
     if (owner !== undefined) await saveState(owner, options.scheduler().stateOf(owner), audit);
   }

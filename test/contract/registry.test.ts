@@ -176,7 +176,7 @@ describe("a change of the registry", () => {
         await expect(add(one, "a", "never")).rejects.toMatchObject({ code: "unavailable" });
       },
       () => ({
-        write: async ({ guards = [] }) => ({ kind: "refused", why: "guard", guard: guards[0] as never }),
+        write: async ({ guards = [] }) => ({ kind: "rejected", why: "guard", guard: guards[0] as never }),
       }),
     ));
 

@@ -131,7 +131,7 @@ export function newSubscription(name: string, change: Partial<RecordKey> = {}): 
 /** Resolves to its number. */
 export async function insertSubscription(store: Store, name: string, change?: Partial<RecordKey>): Promise<number> {
   const result = await store.records.write(newSubscription(name, change));
-  if (result.kind === "refused") throw new Error(`the subscription ${name} was refused: ${result.why}`);
+  if (result.kind === "rejected") throw new Error(`the subscription ${name} was refused: ${result.why}`);
   return result.seqs[0] as number;
 }
 
@@ -228,7 +228,7 @@ export async function countOpen(store: Pick<Store, "reads">): Promise<number> {
 
 export async function beginReplay(store: Store, replay: NewReplay): Promise<ReplayRow> {
   const result = await store.records.write({ changes: [], replay, at: NOON });
-  if (result.kind === "refused" || result.replay === undefined) throw new Error(`the replay ${replay.id} was refused`);
+  if (result.kind === "rejected" || result.replay === undefined) throw new Error(`the replay ${replay.id} was refused`);
   return result.replay;
 }
 

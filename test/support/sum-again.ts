@@ -3,7 +3,7 @@ import type { Database } from "../../src/store/sqlite/connection.ts";
 import {
   SUMMED_COLUMNS,
   sumBody,
-  sumRequest,
+  sumEventRow,
   sumRow,
   type SummedRequest,
   type SummedRow,
@@ -21,9 +21,9 @@ export function sumAgain(file: string): void {
   const db = new DatabaseSync(file, { timeout: 5000 });
   try {
     addBodySum(db);
-    db.function("sum_event", { varargs: true }, (...row: SummedRow) => sumRow(row));
+    db.function("sum_event", { varargs: true }, (...row: SummedRow) => sumEventRow(row));
     db.function("sum_request", { varargs: true }, (body: Uint8Array | null, ...request: SummedRequest) =>
-      sumRequest(request, body),
+      sumRow(request, body),
     );
     db.exec(`
       update events as e set checksum = sum_event(${SUMMED_COLUMNS});

@@ -12,7 +12,7 @@ import {
 } from "../../model/tenant.ts";
 import type { Entry } from "../../resources/resource.ts";
 import { quotasOf } from "../../resources/tenants.ts";
-import { ERASURE_STAGES, type ErasureRow } from "../../store/port/erasures.ts";
+import { ERASURE_STAGES, type ErasureRow } from "../../store/port/jobs.ts";
 import type { TenantUsage } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {

@@ -245,7 +245,7 @@ export type SourceNotes = ReturnType<typeof startSourceNotes>;
 const EVERY_MS = 30_000;
 
 export function startSourceNotes(options: {
-  records: Pick<Records, "noteStates">;
+  records: Pick<Records, "recordStates">;
   clock: Clock;
   list: () => readonly Entry<SourceRecord>[];
   endOverlaps: () => Promise<void>;
@@ -258,7 +258,7 @@ export function startSourceNotes(options: {
     const uses = list().map(({ seq, thing }) => ({ seq, at: thing.source.lastRequestAt }));
     const later = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
     if (later.length === 0) return;
-    await records.noteStates(later.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
+    await records.recordStates(later.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
     for (const { seq, at } of later) written.set(seq, at);
   }
 

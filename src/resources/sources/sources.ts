@@ -49,7 +49,7 @@ const MAX_SOURCES = 10_000;
 
 export async function openSources(options: {
   registry: Registry;
-  records: Pick<Records, "noteStates">;
+  records: Pick<Records, "recordStates">;
   clock: Clock;
   random: Random;
   secretBox: SecretBox;

@@ -44,12 +44,12 @@ export async function openValidations(options: ValidationsOptions) {
 
   async function noteMirrored({ seq, thing }: Entry<LiveValidation>): Promise<void> {
     const state = stateOf(thing.version);
-    await store.records.noteStates([{ seq, state }]);
+    await store.records.recordStates([{ seq, state }]);
     noted.set(seq, state);
   }
 
   function noteRemoved({ endpoint, version }: EndedValidation): Promise<void> {
-    return store.records.noteStates([{ series: seriesOf(endpoint), number: version, state: stateOf(version) }]);
+    return store.records.recordStates([{ series: seriesOf(endpoint), number: version, state: stateOf(version) }]);
   }
 
   async function writeOut(entry: Entry<LiveValidation>): Promise<void> {

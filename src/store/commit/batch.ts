@@ -52,6 +52,8 @@ export interface BatchResult {
   damages?: readonly string[] | undefined;
 }
 
+export const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
+
 export function failAll(batch: WriteBatch, failed: FaultReport): BatchResult {
   const fail = (items: readonly unknown[]) => items.map(() => ({ failed }));
   return {

@@ -25,10 +25,7 @@ const EARLY_ACCEPTS = 24;
 /** More batches than this wait here, where new items can still join them. */
 const MAX_POSTED = 8;
 
-/**
- * Commits batches in the order in which they are posted, all waiting ones in one transaction, and answers in that
- * order.
- */
+/** Commits batches in the order of posting, all waiting ones in one transaction, and answers in that order. */
 export interface BatchPort {
   /** Whether it works in another thread and answers in a later turn. */
   readonly isApart: boolean;
@@ -45,7 +42,6 @@ export interface GroupCommitOptions {
   onFatal: (error: PosthornError) => void;
   /** Called when the callback of one write has thrown; those of the others are called all the same. */
   onFault?: ((error: unknown) => void) | undefined;
-  /** Called when a batch was answered. */
   onCommit?: ((rows: number, tookMs: number) => void) | undefined;
   /** Called for stored data that a batch found to be damaged. */
   onDamage?: ((description: string) => void) | undefined;
@@ -163,8 +159,7 @@ export function createGroupCommit(options: GroupCommitOptions) {
 
   /**
    * A turn may bring an event from every connection. If they all left at its end, writer and event loop would take
-   * turns waiting for each other. A command may depend on the events accepted before it, so then the batch is not
-   * split.
+   * turns waiting for each other. Not with a command, which may depend on the events accepted before it.
    */
   function beginEarly(): void {
     if (port.isApart && posted === 0 && accepts.length >= EARLY_ACCEPTS && commands.length === 0) post();

@@ -7,8 +7,7 @@ const HEAD_BYTES = 8;
 
 /**
  * Carries values across, one after the other: on one side it packs the values that it is given, on the other it is given
- * none and unpacks them in the same order. Both return the value. So one function lists the fields of an object for both
- * sides.
+ * none and unpacks them in the same order. So one function lists the fields of an object for both sides.
  */
 export interface Carrier {
   uint(value: number | undefined): number;
@@ -29,14 +28,20 @@ export type Carry<Item> = (io: Carrier, item: Item, before: Item) => Item;
 /** Stands for an object on the side that unpacks it, and before the first one. */
 export const BLANK = Object.freeze({}) as never;
 
-export function packAll<Item>(items: readonly Item[], carry: Carry<Item>, expectedBytes: number): ArrayBuffer {
-  const packer = createPacker(expectedBytes);
+/** Undefined for no items: to transfer a buffer costs more than small contents. `bytesOf`: roughly, of one item. */
+export function packAll<Item>(
+  items: readonly Item[],
+  carry: Carry<Item>,
+  bytesOf: (item: Item) => number,
+): ArrayBuffer | undefined {
+  if (items.length === 0) return undefined;
+  const packer = createPacker(items.reduce((sum, item) => sum + bytesOf(item), 0));
   carryAll(packer, items, carry);
   return packer.finish();
 }
 
-export function unpackAll<Item>(packed: ArrayBuffer, carry: Carry<Item>): Item[] {
-  return carryAll(createUnpacker(packed), undefined, carry);
+export function unpackAll<Item>(packed: ArrayBuffer | undefined, carry: Carry<Item>): Item[] {
+  return packed === undefined ? [] : carryAll(createUnpacker(packed), undefined, carry);
 }
 
 export function carryAll<Item>(io: Carrier, items: readonly Item[] | undefined, carry: Carry<Item>): Item[] {

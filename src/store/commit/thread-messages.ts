@@ -3,18 +3,17 @@ import { stored, type Duplicate, type Stored } from "../../model/accepted.ts";
 import { DEAD_REASONS } from "../../model/delivery.ts";
 import { PRIORITIES } from "../../model/event.ts";
 import { ATTEMPT_RESULTS, type KindRecord } from "../../model/outcome.ts";
-import type { LoggedRequest, NewDelivery, NewEvent } from "../port/event-log.ts";
+import type { NewDelivery, NewEvent } from "../port/event-log.ts";
 import {
   ATTEMPT_TRIGGERS,
   type AttemptRecord,
   type ClaimedDelivery,
-  type ClaimRequest,
   type ClaimResult,
   type MoveTo,
   type Settled,
   type Settlement,
 } from "../port/lanes.ts";
-import type { AcceptItem, BatchResult, BatchTime, Command, FaultReport, OrFault, WriteBatch } from "./batch.ts";
+import { NOTHING_FOLLOWS, type AcceptItem, type BatchResult, type OrFault, type WriteBatch } from "./batch.ts";
 import { BLANK, carryAll, packAll, unpackAll, type Carry } from "./packing.ts";
 
 const VERDICTS = ["delivered", "retry", "dead"] as const;
@@ -130,68 +129,28 @@ const carryContent: Carry<ClaimedDelivery["event"]> = (io, event, before) => ({
   body: io.bytes(event.body),
 });
 
-function packAccepts(items: readonly AcceptItem[]): ArrayBuffer {
-  const bytes = items.reduce((sum, { event }) => sum + event.body.length + (event.request?.length ?? 0) + 256, 0);
-  return packAll(items, carryAccept, bytes);
-}
-
-function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
-  return packAll(
-    items,
-    carryClaimed,
-    items.reduce((sum, { event }) => sum + (event.body?.length ?? 0) + 192, 0),
-  );
-}
-
-export interface BatchMessage {
-  at: BatchTime;
-  rows: number;
-  /** Undefined when there are none, here and below: transferring a buffer costs more than small contents. */
-  accepts: ArrayBuffer | undefined;
-  settles: ArrayBuffer | undefined;
-  commands: Command[];
-  requests: LoggedRequest[];
-  claims: ClaimRequest[];
-}
-
-export interface ResultMessage {
-  /** Sequence numbers; a negative number is an index into `special`. */
-  accepts: Float64Array | undefined;
-  /** For each delivery of the accepted events, in order, one character: whether it was claimed. */
-  claimedOnInsert: string;
-  special: OrFault<Duplicate>[];
-  /** Undefined in the usual case, when nothing follows. */
-  settles: (OrFault<Omit<Settled, "next"> & { hasNext: boolean }> | undefined)[];
-  commands: BatchResult["commands"];
-  claims: OrFault<Omit<ClaimResult, "claimed"> & { count: number }>[];
-  /** First those of claims, then those of settlements. */
-  claimed: ArrayBuffer | undefined;
-  fatal: FaultReport | undefined;
-  damages: BatchResult["damages"];
-}
-
-export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; transfer: ArrayBuffer[] } {
-  const accepts = batch.accepts.length === 0 ? undefined : packAccepts(batch.accepts);
-  const settles =
-    batch.settles.length === 0 ? undefined : packAll(batch.settles, carrySettlement, batch.settles.length * 512);
-  const { at, rows, commands, requests, claims } = batch;
+export function toBatchMessage({ at, rows, commands, requests, claims, ...batch }: WriteBatch) {
+  const bytesOf = ({ event }: AcceptItem) => event.body.length + (event.request?.length ?? 0) + 256;
+  const accepts = packAll(batch.accepts, carryAccept, bytesOf);
+  const settles = packAll(batch.settles, carrySettlement, () => 512);
   const message = { at, rows, accepts, settles, commands, requests, claims };
   return { message, transfer: [accepts, settles].filter((buffer) => buffer !== undefined) };
 }
 
-export function fromBatchMessage(message: BatchMessage): WriteBatch {
-  const { at, rows, commands, requests, claims } = message;
-  const accepts = message.accepts === undefined ? [] : unpackAll(message.accepts, carryAccept);
-  const settles = message.settles === undefined ? [] : unpackAll(message.settles, carrySettlement);
-  return { at, rows, accepts, settles, commands, requests, claims };
+export type BatchMessage = ReturnType<typeof toBatchMessage>["message"];
+
+export function fromBatchMessage({ accepts, settles, ...rest }: BatchMessage): WriteBatch {
+  return { ...rest, accepts: unpackAll(accepts, carryAccept), settles: unpackAll(settles, carrySettlement) };
 }
 
 const CLAIMED = "1";
 const WAITS = "0";
 
-export function toResultMessage(result: BatchResult): { message: ResultMessage; transfer: ArrayBuffer[] } {
+export function toResultMessage(result: BatchResult) {
+  /** Sequence numbers; a negative number is an index into `special`. */
   const accepts = result.accepts.length === 0 ? undefined : new Float64Array(result.accepts.length);
   const special: OrFault<Duplicate>[] = [];
+  /** For each delivery of the accepted events, in order, one character: whether it was claimed. */
   let claimedOnInsert = "";
   result.accepts.forEach((accepted, i) => {
     if (accepts === undefined) return;
@@ -206,44 +165,39 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
     ...result.claims.flatMap((claim) => ("failed" in claim ? [] : claim.claimed)),
     ...result.settles.flatMap((settle) => ("failed" in settle || settle.next === undefined ? [] : [settle.next])),
   ];
-  const claimed = handedOver.length === 0 ? undefined : packClaimed(handedOver);
-  const message: ResultMessage = {
-    accepts,
-    claimedOnInsert,
-    special,
-    settles: result.settles.map((settle) => {
-      if ("failed" in settle) return settle;
-      const { applied, next, movedUp, isKept } = settle;
-      if (applied && next === undefined && !movedUp && isKept !== true) return undefined;
-      return { applied, movedUp, hasNext: next !== undefined, isKept };
-    }),
-    commands: result.commands,
-    claims: result.claims.map((claim) => {
-      if ("failed" in claim) return claim;
-      return { count: claim.claimed.length, expired: claim.expired, nextDueAt: claim.nextDueAt, dead: claim.dead };
-    }),
-    claimed,
-    fatal: result.fatal,
-    damages: result.damages,
-  };
+  const claimed = packAll(handedOver, carryClaimed, ({ event }) => (event.body?.length ?? 0) + 192);
+  /** Undefined in the usual case, when nothing follows. */
+  const settles = result.settles.map((settle) => {
+    if ("failed" in settle) return settle;
+    const { applied, next, movedUp, isKept } = settle;
+    if (applied && next === undefined && !movedUp && isKept !== true) return undefined;
+    return { applied, movedUp, hasNext: next !== undefined, isKept };
+  });
+  const claims = result.claims.map((claim) => {
+    if ("failed" in claim) return claim;
+    return { count: claim.claimed.length, expired: claim.expired, nextDueAt: claim.nextDueAt, dead: claim.dead };
+  });
+  const { commands, fatal, damages } = result;
+  const message = { accepts, claimedOnInsert, special, settles, commands, claims, claimed, fatal, damages };
   return { message, transfer: [accepts?.buffer, claimed].filter((buffer) => buffer !== undefined) };
 }
 
-const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
+export type ResultMessage = ReturnType<typeof toResultMessage>["message"];
 
 export function fromResultMessage(message: ResultMessage, batch: WriteBatch): BatchResult {
-  const handedOver = message.claimed === undefined ? [] : unpackAll(message.claimed, carryClaimed);
+  const { commands, fatal, damages } = message;
+  const handedOver = unpackAll(message.claimed, carryClaimed);
   let next = 0;
   const claims = message.claims.map((claim): OrFault<ClaimResult> => {
     if ("failed" in claim) return claim;
-    const claimed = handedOver.slice(next, (next += claim.count));
-    return { claimed, expired: claim.expired, nextDueAt: claim.nextDueAt, dead: claim.dead };
+    const { count, ...rest } = claim;
+    return { ...rest, claimed: handedOver.slice(next, (next += count)) };
   });
   const settles = message.settles.map((settle): OrFault<Settled> => {
     if (settle === undefined) return NOTHING_FOLLOWS;
     if ("failed" in settle) return settle;
-    const follower = settle.hasNext ? handedOver[next++] : undefined;
-    return { applied: settle.applied, movedUp: settle.movedUp, next: follower, isKept: settle.isKept };
+    const { hasNext, ...rest } = settle;
+    return { ...rest, next: hasNext ? handedOver[next++] : undefined };
   });
   let claimedAt = 0;
   const accepts = batch.accepts.map(({ event, deliveries }, i): OrFault<Stored | Duplicate> => {
@@ -252,5 +206,5 @@ export function fromResultMessage(message: ResultMessage, batch: WriteBatch): Ba
     const claimed = deliveries.map(() => message.claimedOnInsert[claimedAt++] === CLAIMED);
     return stored(event.id, seq, claimed);
   });
-  return { accepts, settles, claims, commands: message.commands, fatal: message.fatal, damages: message.damages };
+  return { accepts, settles, claims, commands, fatal, damages };
 }

@@ -1,5 +1,5 @@
 import type { Accepted, Done } from "../../model/accepted.ts";
-import type { EventFacts, EventOrigin, Priority } from "../../model/event.ts";
+import type { EventFacts, EventOrigin } from "../../model/event.ts";
 import type { Refused } from "../../model/errors.ts";
 import type { AuditNote } from "./audit.ts";
 
@@ -11,34 +11,30 @@ export interface EventLog {
    * number may become visible after one with a higher number. The result is `stored`, `duplicate` or `rejected`.
    */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: Done<Accepted>): void;
-  /**
-   * Adds deliveries to an event whose fan-out is incomplete, and moves its cursor; `cursor` undefined completes the
-   * fan-out.
-   */
+  /** Adds deliveries to an event whose fan-out is incomplete, and moves its cursor; without one it is complete. */
   fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined): Promise<void>;
   /** Events whose fan-out was interrupted by a crash. */
   loadUnfinishedFanOuts(): Promise<readonly UnfinishedFanOut[]>;
   /** Logs a rejected or ignored request in the ring of its source. May be dropped under load. */
   logRequest(request: LoggedRequest): void;
-  /** Notes that a logged request was replayed. The audit entry is written even if the request has left the ring. */
-  noteRequestReplay(id: string, replay: RequestReplay, audit?: AuditNote): Promise<void>;
+  /** Records that a logged request was replayed. The audit entry is written even if the request has left the ring. */
+  recordRequestReplay(id: string, replay: RequestReplay, audit?: AuditNote): Promise<void>;
   /**
    * Erases the body of an event, the answers of destinations, and the bodies of repeated requests for it, with an entry
    * in the audit log. Rejected while deliveries are open. With `isForced` they become dead letters first, a limited
    * number per call: call it again until `isEnd`. Erasing twice changes nothing.
    */
   eraseBody(eventSeq: number, isForced: boolean, audit?: AuditNote): Promise<BodyErasure | Refused>;
-  /** Notes that an event's message has left its queue. From then on the event may be deleted when it is old enough. */
+  /** Records that an event's message has left its queue. From then on the event may be deleted when old enough. */
   settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): Promise<void>;
   /**
    * Reopens deliveries of an event because its message came again: in a higher generation, or after it was parked.
-   * Happens once for each such message, in one transaction with its note. Returns false, and changes nothing, when
-   * neither is the case.
+   * Happens once for each such message, in one transaction. Returns false when neither is the case.
    */
   reopenByMessage(
     eventSeq: number,
     message: ReopeningMessage,
-    deliveries: readonly ReopenedDelivery[],
+    deliveries: readonly Omit<NewDelivery, "claim">[],
   ): Promise<boolean>;
 }
 
@@ -66,12 +62,6 @@ export interface ReopeningMessage {
   isHeld: boolean;
 }
 
-export interface ReopenedDelivery {
-  subscriptionSeq: number;
-  ordered: boolean;
-  expiresAt: number | undefined;
-}
-
 export interface NewEvent extends EventFacts {
   /** True when the sender chose the id; then `dedupeKey` contains it. */
   givenId: boolean;
@@ -95,26 +85,18 @@ export interface NewEvent extends EventFacts {
 
 export interface NewDelivery {
   subscriptionSeq: number;
-  /**
-   * The lane can send it at once, so it is claimed on insert. In an ordered lane only if the queue of its key is empty.
-   */
+  /** The lane can send it at once, so it is claimed on insert; if ordered, only when the queue of its key is empty. */
   claim: boolean;
   ordered: boolean;
   expiresAt: number | undefined;
 }
 
 /** The parts of an event that filters need; the body is loaded separately. */
-export interface EventSummary {
+export interface EventSummary
+  extends
+    Pick<EventFacts, "type" | "source" | "tenantId" | "priority" | "contentType" | "receivedAt">,
+    Pick<NewEvent, "request" | "details" | "expiresAt"> {
   eventSeq: number;
-  type: string;
-  source: string;
-  tenantId: string;
-  priority: Priority;
-  contentType: string | undefined;
-  request: string | undefined;
-  details: string | undefined;
-  receivedAt: number;
-  expiresAt: number | undefined;
 }
 
 export interface UnfinishedFanOut extends EventSummary {

@@ -1,9 +1,9 @@
 import type { Ages } from "../../model/retention.ts";
 import type { Refused } from "../../model/errors.ts";
-import type { DeadReason } from "../../model/delivery.ts";
+import type { DeadReason, DeliveryCounts } from "../../model/delivery.ts";
 import type { RecoverInclude, ReplayFilter, ReplayKind, ReplayStatus } from "../../model/replay.ts";
 import type { AuditNote } from "./audit.ts";
-import type { Erasures } from "./erasures.ts";
+import type { NewDelivery } from "./event-log.ts";
 import type { DeliveryKey } from "./lanes.ts";
 import type { Page, PageOf } from "./reads.ts";
 
@@ -20,10 +20,7 @@ export interface Jobs extends Erasures {
   start(start: JobRunStart): Promise<StartedJobRun | Refused>;
   /** False when another runner has taken over the lease. */
   renew(name: string, runner: string, leaseMs: number): Promise<boolean>;
-  /**
-   * Schedules the next run for `nextRunAt`, or earlier if that was requested meanwhile, and resolves to its time. Only
-   * the last `keep` runs are kept.
-   */
+  /** Schedules the next run for `nextRunAt`, or earlier if requested meanwhile, and resolves to its time. */
   end(end: JobRunEnd): Promise<number>;
 
   findReplay(id: string): Promise<ReplayRow | undefined>;
@@ -31,15 +28,11 @@ export interface Jobs extends Erasures {
   loadReplayResults(id: string): Promise<ReplayResults>;
   /** The latest first. */
   listReplays(filter: ReplayRowFilter, page: Page): Promise<PageOf<ReplayRow>>;
-  /**
-   * Rejected when the job has ended or does not exist. Setting the current status again changes nothing and writes no
-   * entry.
-   */
+  /** Rejected when the job has ended or does not exist. Setting the current status again writes nothing. */
   setReplayStatus(id: string, status: ReplayStatus, error?: string, audit?: AuditNote): Promise<ReplayRow | Refused>;
   /**
-   * Applies the job to each item whose state still allows it, and moves the cursor in the same transaction, so that
-   * nothing is done twice or left out. Does nothing when the job is not running or its cursor is not `cursorFrom`.
-   * Rejected when the job does not exist.
+   * Applies the job to each item whose state still allows it, and moves the cursor in the same transaction. Does nothing
+   * when the job is not running or its cursor is not `cursorFrom`. Rejected when the job does not exist.
    */
   stepReplay(step: ReplayStep, items: readonly ReplayItem[]): Promise<ReplayStepResult | Refused>;
 
@@ -70,9 +63,8 @@ export interface JobRun {
   error: string | undefined;
 }
 
-export interface JobRunStart {
+export interface JobRunStart extends Pick<JobRun, "trigger"> {
   name: string;
-  trigger: JobRun["trigger"];
   /** The id of the gateway. */
   runner: string;
   leaseMs: number;
@@ -85,21 +77,16 @@ export type StartedJobRun =
   /** Only for scheduled runs: another runner has run it meanwhile. */
   | { kind: "early"; nextRunAt: number };
 
-export interface JobRunEnd {
+export interface JobRunEnd extends Pick<JobRun, "number" | "summary" | "error"> {
   name: string;
   runner: string;
-  number: number;
-  result: "success" | "failed" | "interrupted";
-  summary: string | undefined;
-  error: string | undefined;
+  result: Exclude<JobRun["result"], "running">;
   nextRunAt: number;
+  /** Only so many of the last runs are kept. */
   keep: number;
 }
 
-/**
- * A job on many deliveries, created by `Records.write`. It goes through events and subscriptions in the order of their
- * numbers.
- */
+/** A job on many deliveries, in the order of events and subscriptions, created by `Records.write`. */
 export interface NewReplay {
   /** If a job with this id exists, it is left unchanged. */
   id: string;
@@ -132,12 +119,7 @@ export interface ReplayRow extends Omit<NewReplay, "audit"> {
 }
 
 /** How many of the deliveries that a job opened are in each state now; those that were deleted since are left out. */
-export interface ReplayResults {
-  delivered: number;
-  dead: number;
-  open: number;
-  cancelled: number;
-}
+export type ReplayResults = Omit<DeliveryCounts, "deliveryCount">;
 
 export interface ReplayRowFilter {
   tenantId?: string | undefined;
@@ -153,11 +135,9 @@ export interface ReplayStep {
   failed: number;
 }
 
-export interface ReplayItem extends DeliveryKey {
+export interface ReplayItem extends DeliveryKey, Omit<NewDelivery, "claim"> {
   /** The delivery does not exist yet. */
   isMissing: boolean;
-  ordered: boolean;
-  expiresAt: number | undefined;
 }
 
 export interface ReplayStepResult {
@@ -243,4 +223,59 @@ export interface Pruned {
   deliveries: number;
   answers: number;
   bytes: number;
+}
+
+/** Erases all data of a tenant in small steps; the effect of each step is on disk when it resolves. */
+export interface Erasures {
+  findErasure(tenantId: string): Promise<ErasureRow | undefined>;
+  /** The tenants whose erasure is not complete. */
+  listErasing(): Promise<readonly string[]>;
+  /**
+   * Starts an erasure, or returns the one that is running. Until it is complete, the tenant is inactive, without name,
+   * contacts, quotas and retention, and no record of it can be written.
+   */
+  beginErasure(tenantId: string, note: AuditNote): Promise<ErasureRow>;
+  /** Changes at most `maxRows` rows and 1 MB, or one event. Does nothing when the erasure is complete. */
+  stepErasure(tenantId: string, maxRows: number): Promise<ErasureStep>;
+}
+
+export const ERASURE_STAGES = [
+  "records",
+  "events",
+  "requests",
+  "ids",
+  "forms",
+  "versions",
+  "names",
+  "rest",
+  "audit",
+  "done",
+] as const;
+export type ErasureStage = (typeof ERASURE_STAGES)[number];
+
+export interface ErasureRow {
+  tenantId: string;
+  stage: ErasureStage;
+  /** How many events there were when the erasure began. */
+  total: number;
+  events: number;
+  deliveries: number;
+  /** Bytes of bodies. */
+  bytes: number;
+  requests: number;
+  /** Subscriptions, keys, sources and all other records of the tenant. */
+  records: number;
+  /** Entries of the audit log that were reduced to the bare fact. */
+  auditEntries: number;
+  /** In wall time. */
+  startedAt: number;
+  completedAt: number | undefined;
+}
+
+export interface ErasureStep {
+  row: ErasureRow;
+  /** Open deliveries that the erasure ended. */
+  ended: readonly DeliveryKey[];
+  /** How long the step kept the writer busy. */
+  tookMs: number;
 }

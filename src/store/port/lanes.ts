@@ -12,8 +12,7 @@ import type { AuditNote } from "./audit.ts";
 export interface Lanes {
   /**
    * Marks up to `limit` due deliveries of a lane as being sent, in the order of their rank, and returns them. Expired
-   * ones become dead letters instead. It sees every delivery that was reported before the call, by `accept`, `settle`
-   * or others.
+   * ones become dead letters instead. It sees every delivery that was reported before the call.
    */
   claim(request: ClaimRequest, done: Done<ClaimResult>): void;
   /**
@@ -37,14 +36,9 @@ export interface Lanes {
    * lists the lanes in which another delivery of the same ordering key may go now.
    */
   expire(): Promise<{ expired: number; movedUp: readonly number[] } & Deaths>;
-  /**
-   * A change by an operator to one delivery, with an entry in the audit log. Resolves to the state before; undefined
-   * when a replay created the delivery.
-   */
+  /** An operator's change to one delivery. Resolves to the state before; undefined when a replay created it. */
   change(key: DeliveryKey, change: DeliveryChange, audit?: AuditNote): Promise<DeliveryState | Refused | undefined>;
-  /**
-   * Changes waiting deliveries of a lane, at most one transaction's worth; nothing is left to do when `changed` is 0.
-   */
+  /** Changes waiting deliveries of a lane, at most one transaction's worth; nothing is left when `changed` is 0. */
   changeLane(subscriptionSeq: number, change: LaneChange): Promise<LaneChanged>;
 }
 
@@ -56,10 +50,7 @@ export interface DeliveryKey {
 export interface ClaimRequest {
   subscriptionSeq: number;
   limit: number;
-  /**
-   * Also claims what follows the claimed deliveries in their ordering keys, without a gap. All are returned in the order
-   * of their events.
-   */
+  /** Also claims what follows in their ordering keys, without a gap. All are returned in the order of their events. */
   withFollowers?: boolean | undefined;
 }
 
@@ -78,10 +69,7 @@ export interface DeadDelivery extends DeliveryKey {
 export interface ClaimResult extends Deaths {
   claimed: readonly ClaimedDelivery[];
   expired: number;
-  /**
-   * When the next pending delivery of the lane is due; if some are overdue, the time of one of them. Undefined when
-   * none is left.
-   */
+  /** When the next pending delivery is due, or one of those overdue was; undefined when none is left. */
   nextDueAt: number | undefined;
 }
 
@@ -97,9 +85,7 @@ export interface ClaimedDelivery extends DeliveryKey {
   isEarly?: boolean | undefined;
   /** In scheduling time. */
   expiresAt: number | undefined;
-  /**
-   * `NewEvent.request`, only for a delivery claimed on insert whose subscription forwards; otherwise loaded when needed.
-   */
+  /** `NewEvent.request`, only when claimed on insert and the subscription forwards; otherwise loaded when needed. */
   request?: string | undefined;
   /** Whether the event has `NewEvent.details` besides its hops. */
   hasDetails?: boolean | undefined;
@@ -197,8 +183,7 @@ export type LaneChange =
   | { act: "cancel" }
   /**
    * Cancels held deliveries of the events up to `upTo`: those that are due, and all retries, but neither those
-   * scheduled for later nor those being sent. Undefined means up to the latest event, whose number is returned for the
-   * next step.
+   * scheduled for later nor those being sent. By default up to the latest event; its number is returned.
    */
   | { act: "skip_held"; upTo: number | undefined }
   /** Turns waiting deliveries that were due before this time into dead letters (`held_too_long`). */
@@ -209,8 +194,7 @@ export type LaneChange =
   | { act: "skip_dead_heads" }
   /**
    * Moves due deliveries and all retries to another lane, except those that it could not accept before. Those of one
-   * ordering key move in their order, and none of them while its head is being sent or stays. Each is cancelled here,
-   * with a note where it went.
+   * ordering key move in order, and none before its head. Each is cancelled here, and names the other.
    */
   | { act: "move"; to: MoveTo };
 

@@ -34,10 +34,7 @@ export interface LogRequest {
   bodiesOf?: readonly string[] | undefined;
   /** For each event, report which of these subscriptions have a delivery of it. */
   subscriptionSeqs?: readonly number[] | undefined;
-  /**
-   * With `subscriptionSeqs`: reading stops at an event whose fan-out is incomplete, unless the event was on disk before
-   * this time.
-   */
+  /** With `subscriptionSeqs`: stops at an event with an incomplete fan-out, unless it was on disk before this time. */
   fanOutSince?: number | undefined;
 }
 

@@ -9,12 +9,9 @@ import type { LogReads } from "./log-reads.ts";
 /** Reads for people and programs. Never on the path of an event; served separately from the writes. */
 export interface Reads extends LogReads {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
-  /** The state of the message that the event came from, if one was noted. */
+  /** The state of the message that the event came from, if one is known. */
   findMessage(eventSeq: number): Promise<TakenMessage | undefined>;
-  /**
-   * The parts that a filter or a sender needs. The body is undefined when it was erased. Rejects (`store_corrupt`) when
-   * anything of them is not as it was written.
-   */
+  /** What a filter or a sender needs; no body when it was erased. Rejects (`store_corrupt`) what is damaged. */
   loadEvent(eventSeq: number): Promise<LoadedEvent | undefined>;
   /**
    * Newest first. Never searches longer than the budget of the page, so a page may be short or empty and still have a
@@ -127,9 +124,7 @@ export interface LoadedEvent extends EventSummary {
 }
 
 export interface EventSpan {
-  /**
-   * All events of the period have numbers after the first and up to the second; other events may have such numbers too.
-   */
+  /** All events of the period have numbers after the first and up to the second; others may have such numbers too. */
   afterSeq: number;
   upToSeq: number;
   /** The approximate number of events. */

@@ -33,7 +33,7 @@ export interface Records {
    * Stores runtime state that is not configuration: one state for each record or kept version, replacing the previous
    * one. Does not change the version. Does nothing when the record is deleted, which deletes its state too.
    */
-  noteStates(states: readonly RecordState[], audit?: readonly AuditNote[]): Promise<void>;
+  recordStates(states: readonly RecordState[], audit?: readonly AuditNote[]): Promise<void>;
 
   /** The kept versions of a series, the latest first, without their bytes. */
   listVersions(series: RecordSeries, page: Page): Promise<PageOf<RecordVersion>>;
@@ -68,10 +68,7 @@ export interface StoredRecord extends RecordKey {
   /** Permanent for each key: a record that is created again after its deletion has the same number. */
   seq: number;
   version: number;
-  /**
-   * The format of `data`; 0 for a tenant that nobody has configured. A record in a newer format than the writer's is
-   * never overwritten.
-   */
+  /** Of `data`; 0 for a tenant that nobody has configured. A newer format than the writer's is never overwritten. */
   format: number;
   /** JSON; undefined in a tombstone. */
   data: string | undefined;
@@ -159,9 +156,9 @@ export type WriteResult =
       events: readonly Accepted[];
       replay?: ReplayRow | undefined;
     }
-  | WriteRefusal;
+  | WriteRejection;
 
-export type WriteRefusal = { kind: "refused" } & (
+export type WriteRejection = { kind: "rejected" } & (
   | { why: "idempotency_key_used"; mark: IdempotencyMark }
   /** `version`: the record's current version; undefined when there is no record. */
   | { why: "changed"; key: RecordKey; version: number | undefined }

@@ -1,9 +1,9 @@
 import { stored, type Duplicate, type Stored } from "../../model/accepted.ts";
 import { STATE, rankOf } from "../../model/delivery.ts";
-import { PRIORITIES, type Priority } from "../../model/event.ts";
+import type { Priority } from "../../model/event.ts";
 import { isGeneratedId } from "../../model/ids.ts";
 import type { NewDelivery, NewEvent } from "../port/event-log.ts";
-import { SUMMED, sumBody, sumEvent, toSummed } from "./checked-rows.ts";
+import { SUMMED, sumBody, sumRow, toPriority, toSummed } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";
@@ -16,6 +16,7 @@ import {
   type DedupeOptions,
 } from "./event-ids.ts";
 import type { Moves } from "./move.ts";
+import { asFields } from "./query-rows.ts";
 import type { SendingWalk } from "./sending.ts";
 import { createReturnedEvents, MESSAGE_STATE } from "./taken-messages.ts";
 
@@ -34,7 +35,7 @@ export function createAccept(
   db: Database,
   counters: CounterDeltas,
   moves: Pick<Moves, "isNext">,
-  sending: Pick<SendingWalk, "noteNewRow">,
+  sending: Pick<SendingWalk, "countNewRow">,
   options: DedupeOptions & { storeId: string },
 ) {
   // Executed with `get` instead of `run`: `run` builds a result object that is not needed and takes a third of the
@@ -53,7 +54,8 @@ export function createAccept(
   const holdMessage = db.prepare(
     `insert into taken_messages (event_seq, state, generation) values (?, ${MESSAGE_STATE.held}, ?)`,
   );
-  const selectEvent = db.prepare("select tenant_id, priority, ordering_key, due_at from events where seq = ?");
+  const selectTarget = db.prepare(`
+    select ${asFields("tenant_id, priority, ordering_key, due_at")} from events where seq = ?`);
   const moveCursor = db.prepare(
     "update events set fan_out_cursor = ?, delivery_count = delivery_count + ? where seq = ?",
   );
@@ -68,7 +70,7 @@ export function createAccept(
   let lastSeq = readLastSeq(db);
   const blocks = createEventBlocks(db, lastSeq + 1);
   const findGiven = createGivenIdLookup((sql) => db.prepare(sql), options.hashKey);
-  const noteReturned = createReturnedEvents(
+  const recordReturned = createReturnedEvents(
     db,
     options.storeId,
     (id, tenantId) => findGenerated(id, tenantId) ?? findGiven(id, tenantId),
@@ -99,26 +101,22 @@ export function createAccept(
       seen,
       event.fanOutCursor ?? null,
       inline,
-      sumEvent(summed, inline),
+      sumRow(summed, inline),
     );
-    if (!event.givenId) ids.note(seq, event.id);
-    blocks.note(seq, event, seen === 0);
+    if (!event.givenId) ids.record(seq, event.id);
+    blocks.record(seq, event, seen === 0);
     if (isLarge) insertBody.run(seq, event.body, sumBody(seq, event.body));
     if (event.heldGeneration !== undefined) holdMessage.run(seq, event.heldGeneration);
-    if (event.details !== undefined) noteReturned(seq, event);
+    if (event.details !== undefined) recordReturned(seq, event);
   }
 
-  /** How many of the deliveries the event's tenant sees. */
   function countSeen(tenantId: string, deliveries: readonly NewDelivery[]): number {
     let count = 0;
     for (const { subscriptionSeq } of deliveries) if (counters.isOf(tenantId, subscriptionSeq)) count++;
     return count;
   }
 
-  /**
-   * Returns whether the delivery was claimed on insert; undefined when the event already had it. `isFirst`: the event is
-   * new, so it has no deliveries yet.
-   */
+  /** Returns whether it was claimed on insert; undefined when the event already had it. `isFirst`: the event is new. */
   function insertDelivery(
     to: DeliveryTarget,
     delivery: NewDelivery,
@@ -142,22 +140,15 @@ export function createAccept(
     ];
     if (isFirst) insertFirst.get(...row);
     else if (insertIfMissing.run(...row).changes === 0) return undefined;
-    sending.noteNewRow();
+    sending.countNewRow();
     counters.addDelivery(subscriptionSeq, "created", 1);
     return isClaimed;
   }
 
   /** Undefined when the event no longer exists. */
   function findTarget(eventSeq: number): (DeliveryTarget & { tenantId: string }) | undefined {
-    const event = selectEvent.get(eventSeq) as TargetRow | undefined;
-    if (event === undefined) return undefined;
-    return {
-      eventSeq,
-      dueAt: event.due_at,
-      priority: PRIORITIES[event.priority] ?? "normal",
-      orderingKey: event.ordering_key ?? undefined,
-      tenantId: event.tenant_id,
-    };
+    const row = selectTarget.get(eventSeq);
+    return row && { ...row, eventSeq, priority: toPriority(row.priority), orderingKey: row.orderingKey ?? undefined };
   }
 
   return {
@@ -212,15 +203,8 @@ export function createAccept(
   function findGenerated(id: string, tenantId: string): number | undefined {
     const seq = ids.find(id);
     if (seq === undefined) return undefined;
-    return (selectTenant.get(seq) as { tenant_id: string }).tenant_id === tenantId ? seq : undefined;
+    return selectTenant.get(seq).tenant_id === tenantId ? seq : undefined;
   }
 }
 
 export type Accept = ReturnType<typeof createAccept>;
-
-interface TargetRow {
-  tenant_id: string;
-  priority: number;
-  ordering_key: string | null;
-  due_at: number;
-}

@@ -3,16 +3,7 @@ import { MASK } from "../../model/secrets.ts";
 import type { KindRecord } from "../../model/outcome.ts";
 import type { Database } from "./connection.ts";
 
-interface FormedAttempt {
-  form: number;
-  /** All signatures of the headers, concatenated in their order. */
-  signatures: string;
-}
-
-/**
- * Consecutive attempts that share forms, and the maximum number of these forms. Databases depend on both: never change
- * them.
- */
+/** Consecutive attempts that share forms, and how many forms at most. Databases depend on both: never change them. */
 const PART_ATTEMPTS = 65_536;
 const PART_FORMS = 1024;
 /** A destination may have several addresses and receive several content types. */
@@ -59,7 +50,7 @@ export function createAttemptForms(db: Database) {
     part = next;
     lastSeq = part * PART_FORMS - 1;
     bySubscription.clear();
-    for (const row of select.all(part * PART_FORMS, (part + 1) * PART_FORMS) as unknown as FormRow[]) {
+    for (const row of select.all(part * PART_FORMS, (part + 1) * PART_FORMS)) {
       lastSeq = row.seq;
       formsOf(row.subscriptionSeq).push(toForm(row));
     }
@@ -86,8 +77,10 @@ export function createAttemptForms(db: Database) {
   }
 
   return {
-    /** Undefined when the attempt must be written in full. */
-    fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord): FormedAttempt | undefined {
+    /**
+     * The form of the attempt, and all signatures of its headers in a row. Undefined when it must be written in full.
+     */
+    fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord) {
       const { sent } = record;
       if (sent === undefined || sent === "") return undefined;
       const itsPart = Math.floor(attemptSeq / PART_ATTEMPTS);
@@ -101,7 +94,7 @@ export function createAttemptForms(db: Database) {
       const signatures = form === undefined ? undefined : readSignatures(form, record, sent);
       return form === undefined || signatures === undefined ? undefined : { form: form.seq, signatures };
     },
-    /** Forgets what a transaction that did not commit has noted. */
+    /** Forgets what a transaction that did not commit has recorded. */
     rollback(): void {
       part = -1;
     },
@@ -139,7 +132,6 @@ function toForm({ seq, place, address, sent }: FormRow): Form {
   };
 }
 
-/** Undefined when the attempt does not match the form. */
 function readSignatures(form: Form, { place, address }: KindRecord, sent: string): string | undefined {
   if (sent.length !== form.length || place !== form.place || address !== form.address) return undefined;
   let signatures = "";
@@ -152,7 +144,6 @@ function readSignatures(form: Form, { place, address }: KindRecord, sent: string
   return signatures;
 }
 
-/** Restores the original text from that of a form. */
 export function fillForm(sent: string, signatures: string): string {
   let at = 0;
   return sent.replaceAll(MARKS, (mark) => signatures.slice(at, (at += digitsOf(mark))));
@@ -176,8 +167,7 @@ const SLICE_ATTEMPTS = PART_ATTEMPTS / PART_SLICES;
 
 /**
  * Searches one slice of a form's part for an attempt that refers to the form. Undefined when the next slice must be
- * searched too. The form is unused when there are no later attempts: the next attempt gets a higher number, so it cannot
- * be in a slice that was searched before.
+ * searched too. Without later attempts the form is unused: the next attempt cannot be in a slice that was searched.
  */
 export function createFormSearch(db: Database): (form: number, slice: number) => "used" | "unused" | undefined {
   const selectUse = db.prepare("select 1 from attempts where seq >= ? and seq < ? and form = ? limit 1");
@@ -191,7 +181,6 @@ export function createFormSearch(db: Database): (form: number, slice: number) =>
   };
 }
 
-/** Deletes a form that no attempt of its part refers to. */
 export function createUnusedFormRemoval(db: Database): (form: number) => void {
   const remove = db.prepare(`
     delete from attempt_forms where seq = ?1 and not exists (

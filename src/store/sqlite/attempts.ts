@@ -3,16 +3,14 @@ import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import { createAttemptForms, createUnusedFormRemoval } from "./attempt-forms.ts";
 
-/**
- * A key in `meta`. It keeps the number of the last attempt when that is deleted, because readers of the log rely on it.
- */
+/** A key in `meta`: the number of the last attempt if that is deleted, because readers of the log rely on it. */
 const LAST_ATTEMPT_SEQ = "last_attempt_seq";
 
 export function readLastAttemptSeq(db: Pick<Database, "prepare">): number {
   const select = db.prepare(`
     select max(coalesce((select max(seq) from attempts), 0),
       coalesce((select value from meta where key = '${LAST_ATTEMPT_SEQ}'), 0)) as seq`);
-  return (select.get() as { seq: number }).seq;
+  return select.get().seq;
 }
 
 /** Run before attempts are deleted. `deliveries` is a condition on `d` that selects their deliveries. */
@@ -39,7 +37,6 @@ const chainOf = (deliveries: string) => `
 /** All attempts of the delivery ?1, ?2, the last first. */
 const CHAIN = chainOf("d.event_seq = ?1 and d.subscription_seq = ?2");
 
-/** All attempts of a delivery. */
 export const SELECT_ATTEMPTS = `${CHAIN}
   select number, started_at as startedAt, duration_ms as durationMs, result, cause, response_code as code,
     response_headers as facts, response_body as answer, error, coalesce(f.url, a.url) as place,
@@ -47,10 +44,7 @@ export const SELECT_ATTEMPTS = `${CHAIN}
   from attempts a left join attempt_forms f on f.seq = a.form where a.seq in (select seq from chain)
   order by number limit 1000`;
 
-/**
- * Attempts in the order in which they were recorded. A delivery points to its last attempt, and each attempt to the one
- * before.
- */
+/** Attempts as they were recorded. A delivery points to its last attempt, and each attempt to the one before. */
 export function createAttemptLog(db: Database) {
   const insert = db.prepare(`
     insert into attempts (seq, previous, event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url,
@@ -60,26 +54,21 @@ export function createAttemptLog(db: Database) {
   let nextSeq = readLastAttemptSeq(db) + 1;
 
   return {
-    /** The number of the next attempt. */
     get nextSeq(): number {
       return nextSeq;
     },
     /** Records the last attempt of a delivery; the caller updates the delivery's pointer. */
-    append(
-      { eventSeq, subscriptionSeq }: DeliveryKey,
-      { seq: previous, number }: AttemptPlace,
-      attempt: AttemptRecord,
-    ): void {
+    append({ eventSeq, subscriptionSeq }: DeliveryKey, place: AttemptPlace, attempt: AttemptRecord): void {
       const seq = nextSeq++;
       const { record } = attempt;
       const formed = forms.fit(seq, subscriptionSeq, record);
       const plain = formed === undefined ? record : undefined;
       insert.get(
         seq,
-        previous,
+        place.seq,
         eventSeq,
         subscriptionSeq,
-        number,
+        place.number,
         attempt.startedAt,
         Math.round(attempt.durationMs),
         ATTEMPT_RESULTS.indexOf(attempt.result),
@@ -120,12 +109,9 @@ export function createAttempts(db: Database) {
   return {
     /** Undefined when the delivery does not exist. */
     findLast: ({ eventSeq, subscriptionSeq }: DeliveryKey): AttemptPlace | undefined =>
-      selectLast.get(eventSeq, subscriptionSeq) as AttemptPlace | undefined,
-    /** When the attempt with this number began. */
-    findStart({ eventSeq, subscriptionSeq }: DeliveryKey, number: number): number | undefined {
-      const row = selectStart.get(eventSeq, subscriptionSeq, number) as { started_at: number } | undefined;
-      return row?.started_at;
-    },
+      selectLast.get(eventSeq, subscriptionSeq),
+    findStart: ({ eventSeq, subscriptionSeq }: DeliveryKey, number: number): number | undefined =>
+      selectStart.get(eventSeq, subscriptionSeq, number)?.started_at,
     deleteAll({ eventSeq, subscriptionSeq }: DeliveryKey): void {
       keepLast.run(eventSeq, subscriptionSeq);
       deleteChain.run(eventSeq, subscriptionSeq);
@@ -134,7 +120,6 @@ export function createAttempts(db: Database) {
   };
 }
 
-/** Operations on the attempts of whole events, for retention. */
 export function createAttemptsOfEvents(db: Database) {
   const keepLast = db.prepare(keepLastAttemptOf("d.event_seq between ?1 and ?2"));
   const deleteChains = db.prepare(`
@@ -161,19 +146,16 @@ export function createAttemptsOfEvents(db: Database) {
       deleteChains.run(firstEvent, lastEvent);
     },
     /** Erases answers of attempts started up to `until`, at most `limit`; returns how many. */
-    eraseAnswers(eventSeq: number, until: number, limit: number): number {
-      return eraseAnswers.run(eventSeq, until, limit).changes;
-    },
+    eraseAnswers: (eventSeq: number, until: number, limit: number): number =>
+      eraseAnswers.run(eventSeq, until, limit).changes,
     /** Erases what was sent, and why it failed: both may repeat values of the body. */
     eraseRequests(eventSeq: number): void {
-      const forms = (selectForms.all(eventSeq) as unknown as { form: number }[]).map(({ form }) => form);
+      const forms: { form: number }[] = selectForms.all(eventSeq);
       eraseRequests.run(eventSeq);
       // Attempts of other events that still share the form sent the same.
-      for (const form of forms) removeUnused(form);
+      for (const { form } of forms) removeUnused(form);
     },
     /** When the first attempt began whose answer is still kept. */
-    findFirstAnswer(eventSeq: number): number | undefined {
-      return (selectFirst.get(eventSeq) as { at: number | null }).at ?? undefined;
-    },
+    findFirstAnswer: (eventSeq: number): number | undefined => selectFirst.get(eventSeq).at ?? undefined,
   };
 }

@@ -15,14 +15,22 @@ import {
   type AuditRow,
 } from "../../model/audit.ts";
 import { PosthornError } from "../../model/errors.ts";
-import type { AuditNote, AuditFilter, AuditPart } from "../port/audit.ts";
+import type { Audit, AuditNote } from "../port/audit.ts";
 import { type Database, openReadConnection } from "./connection.ts";
 import type { Walked } from "./event-removal.ts";
-import type { Page, PageOf } from "../port/reads.ts";
-import { conditions, createPrepare, parseCursor, readAtOnce, readPage, toRow, type Prepare } from "./query-rows.ts";
+import {
+  allOf,
+  createPrepare,
+  cursorOfSeq,
+  parseCursor,
+  readAtOnce,
+  readPage,
+  toRow,
+  type AtOnce,
+  type Prepare,
+} from "./query-rows.ts";
 import { existsSync } from "node:fs";
 
-/** Without a seed the chain is hashed, but its head is not signed. */
 type Place = Pick<AuditMark, "seq" | "hash">;
 
 const SALT_BYTES = 16;
@@ -51,7 +59,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
   let written: AuditMark | undefined;
 
   function findMark(name: AuditMarkName): AuditMark | undefined {
-    return selectMark.get(name) as AuditMark | undefined;
+    return selectMark.get(name);
   }
 
   function sign(name: AuditMarkName, place: Place, at: number): AuditMark {
@@ -98,7 +106,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
       );
     }
     if (head !== undefined) return head;
-    const { records } = countRecords.get() as { records: number };
+    const { records } = countRecords.get();
     const details = { records, upgraded: records > 0 };
     return add(BEGINNING, { ...GATEWAY, act: CHAIN_BEGUN, details }, at);
   }
@@ -110,9 +118,8 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
     pending = { ...place, at };
   }
 
-  /** The number of the last entry; 0 when there is none. */
   function lastSeq(): number {
-    return (selectLast.get() as { seq: number }).seq;
+    return selectLast.get().seq;
   }
 
   return {
@@ -123,7 +130,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
     },
     /** Deletes the oldest entries written before this time, and signs the checkpoint at which the chain now begins. */
     prune(before: number, limit: number, at: number): number {
-      const oldest = selectOldest.all(limit) as unknown as (Place & { at: number })[];
+      const oldest: (Place & { at: number })[] = selectOldest.all(limit);
       const end = oldest.findIndex((row) => row.at >= before);
       const old = end === -1 ? oldest : oldest.slice(0, end);
       const last = old.at(-1);
@@ -134,12 +141,9 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
       sign("checkpoint", last, at);
       return old.length;
     },
-    /**
-     * Erases the data of a tenant's entries, downwards from `beforeSeq` and at most `limit` of them; the bare entries
-     * stay.
-     */
+    /** Erases the data of at most `limit` of a tenant's entries, down from `beforeSeq`; the bare entries stay. */
     eraseData(tenantId: string, beforeSeq: number, limit: number): Walked {
-      const next = selectOfTenant.all(tenantId, beforeSeq, limit) as unknown as { seq: number; hasData: number }[];
+      const next: { seq: number; hasData: number }[] = selectOfTenant.all(tenantId, beforeSeq, limit);
       const full = next.filter(({ hasData }) => hasData === 1);
       for (const { seq } of full) erase.run(seq);
       return { removed: full.length, afterSeq: next.at(-1)?.seq ?? beforeSeq, isEnd: next.length < limit };
@@ -158,24 +162,23 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-export function createAuditReads(db: Database, prepare: Prepare) {
-  const findMark = (name: AuditMarkName) =>
-    prepare("select seq, hash, at, signature from audit_marks where name = ?").get(name) as AuditMark | undefined;
+export function createAuditReads(db: Database, prepare: Prepare): AtOnce<Audit, "list" | "read"> {
+  const findMark = (name: AuditMarkName): AuditMark | undefined =>
+    prepare("select seq, hash, at, signature from audit_marks where name = ?").get(name);
 
-  function readPart(afterSeq: number, limit: number): AuditPart {
+  function readPart(afterSeq: number, limit: number) {
     const rows = prepare("select seq, entry, data, hash from audit where seq > ? order by seq limit ?");
-    const { value } = prepare("select value from meta where key = 'store_id'").get() as { value: string };
     return {
-      rows: rows.all(afterSeq, limit).map((row) => toRow(row as object)) as unknown as AuditRow[],
-      storeId: value,
+      rows: rows.all(afterSeq, limit).map(toRow<AuditRow>),
+      storeId: prepare("select value from meta where key = 'store_id'").get().value,
       head: findMark("head"),
       checkpoint: findMark("checkpoint"),
     };
   }
 
   return {
-    list(filter: AuditFilter, page: Page): PageOf<AuditRow> {
-      const { sql, values } = conditions([
+    list(filter, page) {
+      const { sql, values } = allOf([
         ["entry ->> '$.kind' = ?", filter.kind],
         ["entry ->> '$.id' = ?", filter.id],
         ["entry ->> '$.tenant_id' = ?", filter.tenantId],
@@ -184,14 +187,13 @@ export function createAuditReads(db: Database, prepare: Prepare) {
         ["entry ->> '$.at' >= ?", filter.since],
         ["entry ->> '$.at' < ?", filter.until],
         ["json_type(data, ?) is not null", filter.member && `$.after.${filter.member}`],
-        ["seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
+        ["seq < ?", ...parseCursor(page.cursor, 1)],
       ]);
-      const statement = prepare(`select seq, entry, data, hash from audit ${sql} order by seq desc limit ?`);
-      const { shown, nextCursor } = readPage<AuditRow>(statement, values, page, ({ seq }) => String(seq));
-      return { rows: shown, nextCursor };
+      const select = prepare(`select seq, entry, data, hash from audit where ${sql} order by seq desc limit ?`);
+      return readPage(select, values, page, cursorOfSeq, toRow<AuditRow>);
     },
 
-    read: (afterSeq: number, limit: number): AuditPart => readAtOnce(db, () => readPart(afterSeq, limit)),
+    read: (afterSeq, limit) => readAtOnce(db, () => readPart(afterSeq, limit)),
   };
 }
 
@@ -201,15 +203,10 @@ export function openAuditOf(file: string) {
     throw new PosthornError("not_found", `There is no database ${file}. Pass the gateway's --data-dir.`);
   }
   const db = openReadConnection(file);
-  const { found } = db.prepare("select count(*) as found from sqlite_master where name = 'audit_marks'").get() as {
-    found: number;
-  };
-  if (found === 0) {
+  if (db.prepare("select 1 from sqlite_master where name = 'audit_marks'").get() === undefined) {
     db.close();
-    throw new PosthornError(
-      "not_found",
-      `${file} has no audit log yet. The log begins when a gateway first starts on it.`,
-    );
+    const message = `${file} has no audit log yet. The log begins when a gateway first starts on it.`;
+    throw new PosthornError("not_found", message);
   }
   const { read } = createAuditReads(db, createPrepare(db));
   return { read, close: () => db.close() };

@@ -1,17 +1,11 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
-/**
- * Damage in the write-ahead log. SQLite takes the first frame with a wrong checksum for the end of the log, and drops
- * all transactions from there on without a word.
- */
+/** SQLite takes a frame with a wrong checksum for the end of the log, and drops all from there on without a word. */
 export interface LogDamage {
   /** The number of the frame, counted from 1; 0 is the header. */
   frame: number;
   offset: number;
-  /**
-   * False when only the last transaction is concerned. A power cut while it was written leaves the same, and then nobody
-   * was told that it is on disk.
-   */
+  /** False for the last transaction: a power cut while it was written leaves the same, and it was not confirmed. */
   isCertain: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { PosthornError } from "../../model/errors.ts";
-import { PRIORITIES, hopsOf, originIdOf } from "../../model/event.ts";
+import { PRIORITIES, hopsOf, originIdOf, type Priority } from "../../model/event.ts";
 import { formatDeliveryId } from "../../model/ids.ts";
 import { traceOf } from "../../model/trace-context.ts";
 import type { NewEvent } from "../port/event-log.ts";
@@ -63,7 +63,10 @@ export function toSummed(seq: number, event: NewEvent): SummedEvent {
   ];
 }
 
-/** What is sent of the event. */
+export function toPriority(written: number): Priority {
+  return PRIORITIES[written] ?? "normal";
+}
+
 export function toContent(event: SummedEvent, body: Uint8Array | null): ClaimedDelivery["event"] {
   const [, id, type, version, source, tenantId, priority, origin, orderingKey, occurredAt, receivedAt] = event;
   const details = event[14] ?? undefined;
@@ -73,7 +76,7 @@ export function toContent(event: SummedEvent, body: Uint8Array | null): ClaimedD
     version,
     source,
     tenantId,
-    priority: PRIORITIES[priority] ?? "normal",
+    priority: toPriority(priority),
     origin: origin === 0 ? "webhook" : "publish",
     orderingKey: orderingKey ?? undefined,
     occurredAt,
@@ -90,11 +93,8 @@ export function toContent(event: SummedEvent, body: Uint8Array | null): ClaimedD
 /** Occurs in no JSON text and in no id. */
 const BETWEEN = "\0";
 
-export function sumEvent(event: SummedEvent, body: Uint8Array | null): number {
-  return sum(event, body);
-}
-
-function sum(facts: readonly unknown[], body: Uint8Array | null): number {
+/** Of an event or a request. */
+export function sumRow(facts: SummedEvent | SummedRequest, body: Uint8Array | null): number {
   const sumOfFacts = crc32(facts.join(BETWEEN));
   // For no bytes at all zlib may forget the sum so far.
   return body === null || body.length === 0 ? sumOfFacts : crc32(body, sumOfFacts);
@@ -108,13 +108,12 @@ export function sumBody(seq: number, body: Uint8Array): number {
 export type SummedRow = readonly [...SummedEvent, body: Uint8Array | null, checksum: number];
 export const SUMMED_ROW = 17;
 
-/** The checksum that the row should have. */
-export function sumRow(row: readonly [...SummedRow, ...unknown[]]): number {
-  return sumEvent(row.slice(0, SUMMED_ROW - 2) as unknown as SummedEvent, row[15]);
+export function sumEventRow(row: readonly [...SummedRow, ...unknown[]]): number {
+  return sumRow(row.slice(0, SUMMED_ROW - 2) as unknown as SummedEvent, row[15]);
 }
 
 export function isDamagedRow(row: readonly [...SummedRow, ...unknown[]]): boolean {
-  return row[16] !== sumRow(row);
+  return row[16] !== sumEventRow(row);
 }
 
 export function isDamagedBody(seq: number, body: Uint8Array, checksum: number): boolean {
@@ -135,15 +134,11 @@ export type SummedRequest = readonly [
 export const REQUEST_COLUMNS = "seq, id, source, tenant_id, received_at, facts, size, body, checksum";
 export type RequestRow = readonly [seq: number, ...SummedRequest, body: Uint8Array | null, checksum: number | null];
 
-export function sumRequest(request: SummedRequest, body: Uint8Array | null): number {
-  return sum(request, body);
-}
-
 /** A row with an erased body has no checksum; no other lacks one. */
 export function isDamagedRequest([, ...row]: RequestRow): boolean {
   const [id, source, tenantId, receivedAt, facts, size, body, checksum] = row;
   if (checksum === null) return body !== null;
-  return sumRequest([id, source, tenantId, receivedAt, facts, size], body) !== checksum;
+  return sumRow([id, source, tenantId, receivedAt, facts, size], body) !== checksum;
 }
 
 export type SummedTable = "events" | "bodies" | "requests";
@@ -205,8 +200,7 @@ const MAX_NEIGHBOURS = 1000;
 
 /**
  * Rows on pages that SQLite cannot read. After such a read, SQLite writes nothing more in the same transaction. So the
- * row is noted here, the transaction is repeated (see `Writer`), and does not read the row again. Nothing of this is
- * kept beyond the process.
+ * row is recorded here, in memory, and the transaction is repeated (see `Writer`) without reading the row again.
  */
 export function createUnreadableRows(db: Database) {
   const selectEvent = db.prepare("select * from events where seq = ?");
@@ -219,20 +213,20 @@ export function createUnreadableRows(db: Database) {
   const keys = new Set<string>();
   let news: string[] = [];
 
-  function noteEvent(seq: number): boolean {
+  function recordEvent(seq: number): boolean {
     const error = findCorruption(() => selectEvent.get(seq));
     if (error !== undefined) events.set(seq, describeUnreadable("events", seq, error));
     return error !== undefined;
   }
 
-  /** A page holds successive events: all are noted at once, so that the transaction is repeated only once. */
-  function noteEvents(seq: number): void {
-    if (!noteEvent(seq)) return;
-    for (let next = seq + 1; next <= seq + MAX_NEIGHBOURS && noteEvent(next);) next++;
-    for (let next = seq - 1; next >= seq - MAX_NEIGHBOURS && noteEvent(next);) next--;
+  /** A page holds successive events: all are recorded at once, so that the transaction is repeated only once. */
+  function recordEvents(seq: number): void {
+    if (!recordEvent(seq)) return;
+    for (let next = seq + 1; next <= seq + MAX_NEIGHBOURS && recordEvent(next);) next++;
+    for (let next = seq - 1; next >= seq - MAX_NEIGHBOURS && recordEvent(next);) next--;
   }
 
-  function noteDelivery(eventSeq: number, subscriptionSeq: number): boolean {
+  function recordDelivery(eventSeq: number, subscriptionSeq: number): boolean {
     const error = findCorruption(() => selectDelivery.get(eventSeq, subscriptionSeq));
     if (error === undefined) return false;
     const id = formatDeliveryId(eventSeq, subscriptionSeq);
@@ -242,9 +236,9 @@ export function createUnreadableRows(db: Database) {
   }
 
   /** A row that can be read cannot always be changed: SQLite may have to move it to the next page. */
-  function noteKey(subscriptionSeq: number, key: string, error: Error): void {
-    const rows = selectKey.all(subscriptionSeq, key) as unknown as { event_seq: number }[];
-    const unread = rows.filter(({ event_seq }) => noteDelivery(event_seq, subscriptionSeq));
+  function recordKey(subscriptionSeq: number, key: string, error: Error): void {
+    const rows: { event_seq: number }[] = selectKey.all(subscriptionSeq, key);
+    const unread = rows.filter(({ event_seq }) => recordDelivery(event_seq, subscriptionSeq));
     const [first] = rows;
     if (unread.length > 0 || first === undefined) return;
     news.push(`delivery ${formatDeliveryId(first.event_seq, subscriptionSeq)} cannot be changed: ${error.message}`);
@@ -259,14 +253,14 @@ export function createUnreadableRows(db: Database) {
     get deliveries(): number {
       return deliveries.size;
     },
-    /** Calls `read`, which reads a delivery or its event. If it fails, notes which of the two cannot be read. */
+    /** Calls `read`, which reads a delivery or its event. If it fails, records which of the two cannot be read. */
     watch<T>(eventSeq: number, subscriptionSeq: number, read: () => T): T {
       try {
         return read();
       } catch (error) {
         if (isCorruption(error)) {
-          noteEvents(eventSeq);
-          noteDelivery(eventSeq, subscriptionSeq);
+          recordEvents(eventSeq);
+          recordDelivery(eventSeq, subscriptionSeq);
         }
         throw error;
       }
@@ -283,13 +277,13 @@ export function createUnreadableRows(db: Database) {
       } catch (error) {
         if (isCorruption(error)) {
           keys.add(name);
-          noteKey(subscriptionSeq, key, error as Error);
+          recordKey(subscriptionSeq, key, error as Error);
         }
         throw error;
       }
     },
-    note: (description: string): void => void news.push(description),
-    /** What was noted since the last call. */
+    record: (description: string): void => void news.push(description),
+    /** What was recorded since the last call. */
     takeNews(): readonly string[] | undefined {
       if (news.length === 0) return undefined;
       const taken = news;
@@ -301,10 +295,7 @@ export function createUnreadableRows(db: Database) {
 
 export type UnreadableRows = ReturnType<typeof createUnreadableRows>;
 
-/**
- * Reads a row for each item, up to `limit` rows. If some cannot be read, it throws after the last: then all of them are
- * noted, and the transaction is repeated only once.
- */
+/** Reads a row for each item, up to `limit`. Throws only after the last, when all unreadable ones are recorded. */
 export function readEach<Item, Row>(
   items: Iterable<Item>,
   read: (item: Item) => Row | undefined,

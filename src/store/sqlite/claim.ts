@@ -7,12 +7,13 @@ import {
   type ClaimResult,
   type DeadDelivery,
   type Deaths,
+  type DeliveryKey,
 } from "../port/lanes.ts";
 import {
   describeDamage,
   FACT_COLUMNS,
   readEach,
-  sumEvent,
+  sumRow,
   toContent,
   type SummedEvent,
   type SummedFacts,
@@ -20,7 +21,7 @@ import {
 } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
 import { isCorruption } from "./faults.ts";
-import { EARLY, type DeliveryRow, type KeyFollower, type Moves } from "./move.ts";
+import { EARLY, OF_DELIVERY, type DeliveryRow, type Moves } from "./move.ts";
 import type { SendingWalk } from "./sending.ts";
 
 const CLAIM = statesOf("claim");
@@ -30,10 +31,7 @@ const LOOK_AGAIN_MS = 1000;
 /** Set only for events that came from another gateway; it stands after the hops. */
 export const ORIGIN_ID = `case when e.details like '{"hops":%' and json_valid(e.details) then json_extract(e.details, '$.origin_event_id') end`;
 
-/**
- * One JSON text beside what may be long: passing 20 values through the driver takes longer than building the text in
- * SQLite.
- */
+/** One JSON text beside what may be long: passing 20 values through the driver takes longer than building it. */
 const CONTENT = `
   json_array(d.event_seq, ${FACT_COLUMNS}, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts,
     d.next_trigger, d.expires_at, d.early), e.request, e.details, e.body, e.checksum`;
@@ -48,20 +46,19 @@ export function createClaim(
   sending: Pick<SendingWalk, "passedSeq">,
 ) {
   // Ranks differ from due times by at most MAX_RANK_OFFSET_MS, so no due delivery lies beyond that.
-  const selectDue = db.prepare(`
-    select ${CONTENT} ${FROM}
-    where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null and d.rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-      and d.next_attempt_at <= ?2
-    order by d.rank limit ?3`);
-  const selectDueKeys = db.prepare(`
-    select event_seq from deliveries
-    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-      and next_attempt_at <= ?2
-    order by rank limit ?3`);
+  const ofDue = `
+    where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null
+      and d.rank <= ?2 + ${MAX_RANK_OFFSET_MS} and d.next_attempt_at <= ?2
+    order by d.rank`;
+  const selectDue = db.prepare(`select ${CONTENT} ${FROM} ${ofDue} limit ?3`);
+  const selectDueKeys = db.prepare(`select d.event_seq from deliveries d ${ofDue} limit ?3`);
+  // Stops at the first match: the exact minimum would require reading every waiting delivery.
+  const selectAnyDue = db.prepare(`select d.next_attempt_at as due_at from deliveries d ${ofDue} limit 1`);
   const selectOne = db.prepare(`
     select ${CONTENT} ${FROM}
     where d.event_seq = ? and d.subscription_seq = ? and d.next_attempt_at <= ?`);
-  const selectDelivery = db.prepare("select * from deliveries where event_seq = ? and subscription_seq = ?");
+  const selectDelivery = db.prepare(`
+    select ${OF_DELIVERY} from deliveries d where event_seq = ? and subscription_seq = ?`);
   const markSending = db.prepare(`
     update deliveries set state = ${CLAIM.to}, listed = event_seq <= ?
     where subscription_seq = ? and event_seq in (select value from json_each(?)) and state in ${CLAIM.from}`);
@@ -69,14 +66,6 @@ export function createClaim(
     select min(next_attempt_at) as due_at from deliveries
     where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ${MAX_RANK_OFFSET_MS} + (
       select min(rank) from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null)`);
-
-  // Stops at the first match: the exact minimum would require reading every waiting delivery.
-  const selectAnyDue = db.prepare(`
-    select next_attempt_at as due_at from deliveries
-    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-      and next_attempt_at <= ?2
-    order by rank limit 1`);
-
   const selectFollowers = db.prepare(`
     select f.event_seq as eventSeq,
       f.state = ${STATE.pending} and f.rank is null and f.next_attempt_at <= ?3 and coalesce(f.expires_at > ?3, 1) as mayGo
@@ -103,16 +92,15 @@ export function createClaim(
   ): ClaimedDelivery[] {
     const seqs: number[] = [];
     for (const { eventSeq } of heads) {
-      const rows = readMany(() =>
-        selectFollowers.all(eventSeq, subscriptionSeq, now, limit),
-      ) as unknown as FollowerRow[];
-      const end = rows.findIndex(({ mayGo }) => mayGo === 0);
-      for (const row of end === -1 ? rows : rows.slice(0, end)) seqs.push(row.eventSeq);
+      const rows: FollowerRow[] = readMany(() => selectFollowers.all(eventSeq, subscriptionSeq, now, limit));
+      for (const row of rows) {
+        if (row.mayGo === 0) break;
+        seqs.push(row.eventSeq);
+      }
     }
-    // The earliest of all keys: what is left out of a key comes after what is taken of it.
-    const first = seqs.toSorted((a, b) => a - b).slice(0, limit);
     const found: ClaimedDelivery[] = [];
-    for (const seq of first) {
+    // The earliest of all keys: what is left out of a key comes after what is taken of it.
+    for (const seq of seqs.toSorted((a, b) => a - b).slice(0, limit)) {
       const read = readOne(seq, subscriptionSeq, now);
       // It ends when it is first of its key; what comes after it may be of the same key.
       if (read === undefined || "damage" in read) break;
@@ -126,18 +114,17 @@ export function createClaim(
     if (unreadable.hasDelivery(eventSeq, subscriptionSeq)) return undefined;
     const damage = unreadable.findEvent(eventSeq);
     if (damage !== undefined) return { eventSeq, eventId: "", eventType: "", damage };
-    const read = () => selectOne.get(eventSeq, subscriptionSeq, now) as unknown as ReadRow | undefined;
+    const read = (): ReadRow | undefined => selectOne.get(eventSeq, subscriptionSeq, now);
     const row = unreadable.watch(eventSeq, subscriptionSeq, read);
     return row === undefined ? undefined : toClaimed(row);
   }
 
   function readDue(subscriptionSeq: number, now: number, limit: number): (ClaimedDelivery | Damaged)[] {
     if (isCareful) {
-      const keys = selectDueKeys.all(subscriptionSeq, now, limit + unreadable.deliveries) as { event_seq: number }[];
+      const keys: { event_seq: number }[] = selectDueKeys.all(subscriptionSeq, now, limit + unreadable.deliveries);
       return readEach(keys, ({ event_seq }) => readOne(event_seq, subscriptionSeq, now), limit);
     }
-    const rows = readMany(() => selectDue.all(subscriptionSeq, now, limit)) as unknown as ReadRow[];
-    return rows.map(toClaimed);
+    return readMany((): ReadRow[] => selectDue.all(subscriptionSeq, now, limit)).map(toClaimed);
   }
 
   function readMany<T>(read: () => T): T {
@@ -151,18 +138,13 @@ export function createClaim(
 
   /** Those behind it in its ordering key go on. */
   function endDamaged({ eventSeq, eventId, eventType, damage }: Damaged, subscriptionSeq: number): DeadDelivery {
-    const row = selectDelivery.get(eventSeq, subscriptionSeq) as unknown as DeliveryRow;
+    const row: DeliveryRow = selectDelivery.get(eventSeq, subscriptionSeq);
     moves.end(row, "dead", { deadReason: "damaged", error: damage });
-    return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount: row.attempt_count };
+    return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount: row.attemptCount };
   }
 
-  function findAnyDue(subscriptionSeq: number, now: number): number | undefined {
-    return (selectAnyDue.get(subscriptionSeq, now) as { due_at: number } | undefined)?.due_at;
-  }
-
-  /** When the earliest pending delivery of a lane is due. */
   function nextDueAt(subscriptionSeq: number): number | undefined {
-    return (selectNextDue.get(subscriptionSeq) as { due_at: number | null }).due_at ?? undefined;
+    return selectNextDue.get(subscriptionSeq).due_at ?? undefined;
   }
 
   return {
@@ -187,8 +169,9 @@ export function createClaim(
         claimed.sort((a, b) => a.eventSeq - b.eventSeq);
       }
       mark(claimed, subscriptionSeq);
-      const anyDue = rows.length < limit ? undefined : findAnyDue(subscriptionSeq, now);
-      let next = anyDue ?? nextDueAt(subscriptionSeq);
+      const anyDue: { due_at: number } | undefined =
+        rows.length < limit ? undefined : selectAnyDue.get(subscriptionSeq, now);
+      let next = anyDue?.due_at ?? nextDueAt(subscriptionSeq);
       if (next !== undefined && rows.length < limit && unreadable.deliveries > 0) {
         next = Math.max(next, now + LOOK_AGAIN_MS);
       }
@@ -258,7 +241,7 @@ function toClaimed([content, request, details, body, checksum]: ReadRow): Claime
     return { eventSeq, eventId: "", eventType: "", damage: `row ${eventSeq} of the table events is missing` };
   }
   const summed = [...row.slice(0, SUMMED_FACTS), request, details] as unknown as SummedEvent;
-  if (sumEvent(summed, body) !== checksum) {
+  if (sumRow(summed, body) !== checksum) {
     return { eventSeq, eventId: id, eventType: row[2], damage: describeDamage("events", eventSeq) };
   }
   return {
@@ -275,7 +258,6 @@ function toClaimed([content, request, details, body, checksum]: ReadRow): Claime
   };
 }
 
-/** How many deliveries expire in one transaction. */
 const STEP = 500;
 const TIME_IS_OVER = "it expired before it was delivered";
 
@@ -286,7 +268,7 @@ export function createExpire(db: Database, moves: Moves) {
     order by d.expires_at limit ${STEP}`);
 
   /** Returns the delivery of the same ordering key that moved up, if any. */
-  function one(eventSeq: number, subscriptionSeq: number): KeyFollower | undefined {
+  function one(eventSeq: number, subscriptionSeq: number): DeliveryKey | undefined {
     const row = moves.find(eventSeq, subscriptionSeq);
     if (row === undefined) return undefined;
     return moves.end(row, "dead", { deadReason: "expired", error: TIME_IS_OVER });
@@ -295,7 +277,7 @@ export function createExpire(db: Database, moves: Moves) {
   return {
     one,
     all(now: number): { expired: number; movedUp: number[] } & Deaths {
-      const dead = selectExpired.all(now) as unknown as DeadDelivery[];
+      const dead: DeadDelivery[] = selectExpired.all(now);
       const movedUp = new Set<number>();
       for (const { eventSeq, subscriptionSeq } of dead) {
         if (one(eventSeq, subscriptionSeq) !== undefined) movedUp.add(subscriptionSeq);

@@ -11,7 +11,7 @@ export type Database = DatabaseSyncInstance;
 export type Statement = ReturnType<Database["prepare"]>;
 
 /** Earlier versions can lose pages when two connections checkpoint. */
-const MIN_VERSION = [3, 51, 3];
+const MIN_VERSION = "3.51.3";
 const SYNC_MODES = ["OFF", "NORMAL", "FULL", "EXTRA"];
 
 export interface ConnectionOptions {
@@ -31,7 +31,7 @@ export interface WriteConnection {
 export function openWriteConnection(options: ConnectionOptions): WriteConnection {
   return explainCorruption(options.file, () => {
     const doubt = mendDamagedLog(`${options.file}-wal`);
-    refuseDamaged(options.file);
+    rejectDamaged(options.file);
     createPrivateFile(options.file);
     const db = new DatabaseSync(options.file, { timeout: 5000 });
     try {
@@ -49,7 +49,7 @@ const FIRST_READ = ["sqlite_master", "migrations", "meta"]
   .concat("select max(seq) from events;", "select * from records;");
 
 /** Uses a read-only connection: a writable one would move the log into the damaged database when it closes. */
-function refuseDamaged(file: string): void {
+function rejectDamaged(file: string): void {
   if (!existsSync(file)) return;
   const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
   try {
@@ -65,14 +65,11 @@ function refuseDamaged(file: string): void {
 /** What was mended, or may have been lost of the last transaction. Rejects a log that cannot be mended. */
 function mendDamagedLog(log: string): string | undefined {
   const damage = findLogDamage(log);
-  return damage === undefined ? undefined : (mendLog(log, damage) ?? refuseDamagedLog(log));
+  return damage === undefined ? undefined : (mendLog(log, damage) ?? rejectDamagedLog(log));
 }
 
-/**
- * Must come before any connection, which would drop what it cannot read of the log. Returns what may have been lost
- * of its last transaction.
- */
-export function refuseDamagedLog(log: string): string | undefined {
+/** Comes before any connection, which would drop what it cannot read. Returns what its last transaction may lack. */
+export function rejectDamagedLog(log: string): string | undefined {
   const damage = findLogDamage(log);
   if (damage === undefined) return undefined;
   const description = describeLogDamage(log, damage);
@@ -120,9 +117,8 @@ export function openReadConnection(file: string): Database {
 }
 
 /**
- * A connection of the main thread that stays open when the process exits by itself. While it is open, none of the
- * threads' connections is the last to be closed. The last one to close moves the log into the database, and after a
- * failed sync nothing more may be written.
+ * A connection of the main thread that stays open when the process exits by itself, so that no thread's is the last. The
+ * last one to close moves the log into the database, and after a failed sync nothing more may be written.
  */
 export function holdOpen(file: string): { close(): void } {
   // It writes nothing, but only a writable connection can remove an empty log on a regular close.
@@ -138,12 +134,11 @@ function readPragma(db: Database, name: string): unknown {
 }
 
 function checkVersion(db: Database): string {
-  const { version } = db.prepare("select sqlite_version() as version").get() as { version: string };
-  refuseOldVersion(version);
+  const version: string = db.prepare("select sqlite_version() as version").get().version;
+  rejectOldVersion(version);
   return version;
 }
 
-/** The version of the library; needs no database. */
 export function readSqliteVersion(): string {
   const db = new DatabaseSync(":memory:");
   try {
@@ -153,18 +148,10 @@ export function readSqliteVersion(): string {
   }
 }
 
-export function refuseOldVersion(version: string): void {
-  const parts = version.split(".").map(Number);
-  for (let i = 0; i < MIN_VERSION.length; i++) {
-    const [have, want] = [parts[i] ?? 0, MIN_VERSION[i] ?? 0];
-    if (have > want) break;
-    if (have < want) {
-      throw new PosthornError(
-        "store_unsafe",
-        `SQLite ${version} can lose pages; ${MIN_VERSION.join(".")} or later is needed.`,
-      );
-    }
-  }
+export function rejectOldVersion(version: string): void {
+  const collator = new Intl.Collator("en", { numeric: true });
+  if (collator.compare(version, MIN_VERSION) >= 0) return;
+  throw new PosthornError("store_unsafe", `SQLite ${version} can lose pages; ${MIN_VERSION} or later is needed.`);
 }
 
 const MIGRATIONS = new URL("../migrations/sqlite/", import.meta.url);
@@ -175,6 +162,10 @@ export function listMigrations(folder = MIGRATIONS): string[] {
     .sort();
 }
 
+export function versionOf(migration: string): number {
+  return Number(migration.slice(0, 4));
+}
+
 const CREATE_MIGRATIONS =
   "create table if not exists migrations (version integer primary key, name text not null) strict";
 
@@ -182,28 +173,24 @@ const CREATE_MIGRATIONS =
 export function openEmptyDatabase(version: number): Database {
   const db = new DatabaseSync(":memory:");
   db.exec(CREATE_MIGRATIONS);
-  applyMigrations(
-    db,
-    listMigrations().filter((name) => Number(name.slice(0, 4)) <= version),
-    MIGRATIONS,
-  );
+  const names = listMigrations().filter((name) => versionOf(name) <= version);
+  applyMigrations(db, names, MIGRATIONS);
   return db;
 }
 
 /** Migrations only go forward. A new database gets all of them in one transaction, an older one each in its own. */
 export function migrate(db: Database, folder = MIGRATIONS): void {
   db.exec(CREATE_MIGRATIONS);
-  const done =
-    (db.prepare("select max(version) as version from migrations").get() as { version: number | null }).version ?? 0;
+  const done: number = db.prepare("select max(version) as version from migrations").get().version ?? 0;
   const files = listMigrations(folder);
-  const newest = Number(files.at(-1)?.slice(0, 4) ?? 0);
+  const newest = versionOf(files.at(-1) ?? "0");
   if (done > newest) {
     throw new PosthornError(
       "store_unsafe",
       `The database was written by a newer release (schema ${done}; this one supports up to ${newest}). Use that release.`,
     );
   }
-  const missing = files.filter((name) => Number(name.slice(0, 4)) > done);
+  const missing = files.filter((name) => versionOf(name) > done);
   for (const together of done === 0 ? [missing] : missing.map((name) => [name])) {
     applyMigrations(db, together, folder);
   }
@@ -214,7 +201,7 @@ function applyMigrations(db: Database, names: readonly string[], folder: URL): v
   db.exec("begin immediate");
   try {
     for (const name of names) {
-      db.prepare("insert into migrations (version, name) values (?, ?)").run(Number(name.slice(0, 4)), name);
+      db.prepare("insert into migrations (version, name) values (?, ?)").run(versionOf(name), name);
       db.exec(readFileSync(new URL(name, folder), "utf8"));
     }
     db.exec("commit");

@@ -2,7 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { PosthornError } from "../../model/errors.ts";
-import { refuseDamagedLog, type Database, listMigrations, openEmptyDatabase } from "./connection.ts";
+import { rejectDamagedLog, type Database, listMigrations, openEmptyDatabase, versionOf } from "./connection.ts";
 import { findDamagedRows } from "./checked-rows.ts";
 import { isCorruption } from "./faults.ts";
 import { createPrivateFile } from "./data-dir.ts";
@@ -18,16 +18,6 @@ export interface CopyOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface CopiedDatabase {
-  schemaVersion: number;
-  /** Rows by table. */
-  tables: Record<string, number>;
-  /** Live records by kind. */
-  records: Record<string, number>;
-  /** Events and kept requests that were damaged before they were copied; they are copied as they are. The first 20. */
-  damages: readonly string[];
-}
-
 const MAX_DAMAGES = 20;
 
 /** After this many rows, other work of this process gets a turn. */
@@ -39,8 +29,8 @@ const STEP_ROWS = 2000;
  *
  * Copies rows instead of pages: so the event log can be left out, and deleted data is not in the copy.
  */
-export async function copyDatabase(options: CopyOptions): Promise<CopiedDatabase> {
-  refuseDamagedLog(`${options.from}-wal`);
+export async function copyDatabase(options: CopyOptions) {
+  rejectDamagedLog(`${options.from}-wal`);
   createPrivateFile(options.to);
   const db = new DatabaseSync(options.to, { timeout: 5000 });
   try {
@@ -68,15 +58,13 @@ interface SchemaObject {
 
 /** Without the tables that SQLite creates by itself. */
 function listObjects(db: Database): SchemaObject[] {
-  return db
-    .prepare(
-      `select type, name, sql from source.sqlite_master
-        where sql is not null and name not like 'sqlite\\_%' escape '\\' order by rowid`,
-    )
-    .all() as SchemaObject[];
+  const select = db.prepare(`
+    select type, name, sql from source.sqlite_master
+    where sql is not null and name not like 'sqlite\\_%' escape '\\' order by rowid`);
+  return select.all();
 }
 
-async function copyRows(db: Database, objects: readonly SchemaObject[], options: CopyOptions): Promise<CopiedDatabase> {
+async function copyRows(db: Database, objects: readonly SchemaObject[], options: CopyOptions) {
   const { withLog, onProgress, signal } = options;
   const names = objects.filter(({ type }) => type === "table").map(({ name }) => name);
   for (const { type, sql } of objects) if (type === "table") db.exec(sql);
@@ -92,9 +80,21 @@ async function copyRows(db: Database, objects: readonly SchemaObject[], options:
     }
   }
   copySequences(db);
-  const { version } = db.prepare("select max(version) as version from migrations").get() as { version: number };
-  const damages = withLog ? findDamagedRows(db, MAX_DAMAGES) : [];
-  return { schemaVersion: version, tables, records: countRecords(db), damages };
+  return {
+    schemaVersion: readSchemaVersion(db),
+    /** Rows by table. */
+    tables,
+    /** Live records by kind. */
+    records: countRecords(db),
+    /** Events and kept requests that were damaged before, and are copied as they are. The first 20. */
+    damages: withLog ? findDamagedRows(db, MAX_DAMAGES) : [],
+  };
+}
+
+export type CopiedDatabase = Awaited<ReturnType<typeof copyDatabase>>;
+
+function readSchemaVersion(db: Database): number {
+  return db.prepare("select max(version) as version from migrations").get().version;
 }
 
 /** Copies in steps along the first column of the primary key if it is a number, as in all large tables. */
@@ -107,7 +107,7 @@ function* copyTable(db: Database, name: string): Generator<{ rows: number; share
     return;
   }
   const ends = readBig(db, `select min(${key}) as low, max(${key}) as high from source.${table}`);
-  const { low, high } = ends.get() as { low: bigint | null; high: bigint | null };
+  const { low, high }: { low: bigint | null; high: bigint | null } = ends.get();
   if (low === null || high === null) return;
   const findEnd = readBig(
     db,
@@ -115,7 +115,7 @@ function* copyTable(db: Database, name: string): Generator<{ rows: number; share
   );
   const copy = db.prepare(`insert into main.${table} select * from source.${table} where ${key} > ? and ${key} <= ?`);
   for (let done = low - 1n; done < high;) {
-    const { last } = findEnd.get(done) as { last: bigint };
+    const last: bigint = findEnd.get(done).last;
     const { changes } = copy.run(done, last);
     done = last;
     yield { rows: changes, share: Number(done - low + 1n) / Number(high - low + 1n) };
@@ -137,17 +137,14 @@ function* explainUnreadable<T>(table: string, steps: Iterable<T>): Generator<T> 
 }
 
 function findNumericKey(db: Database, name: string): string | undefined {
-  const column = db
-    .prepare("select name from pragma_table_info(?, 'source') where pk = 1 and upper(type) = 'INTEGER'")
-    .get(name) as { name: string } | undefined;
-  return column === undefined ? undefined : quote(column.name);
+  const select = db.prepare("select name from pragma_table_info(?, 'source') where pk = 1 and upper(type) = 'INTEGER'");
+  const column = select.get(name);
+  return column && quote(column.name);
 }
 
 function countRecords(db: Database): Record<string, number> {
-  const rows = db
-    .prepare("select kind, count(*) as count from main.records where deleted_at is null group by kind")
-    .all() as { kind: string; count: number }[];
-  return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
+  const select = db.prepare("select kind, count(*) as count from main.records where deleted_at is null group by kind");
+  return Object.fromEntries(select.all().map(({ kind, count }) => [kind, count]));
 }
 
 /** Numbers are never reused, even when their rows are deleted. */
@@ -180,12 +177,12 @@ export function findFaultsOfCopy(
       .map((row) => String(Object.values(row as Record<string, unknown>)[0]))
       .filter((line) => line !== "ok");
     if (damages.length > 0) return damages;
-    const { version } = db.prepare("select max(version) as version from migrations").get() as { version: number };
+    const version = readSchemaVersion(db);
     const faults =
       version === expected.schemaVersion ? [] : [`it has schema ${version}, not ${expected.schemaVersion}`];
     faults.push(...findStrangeObjects(db, version));
     for (const [table, rows] of Object.entries(expected.tables)) {
-      const { found } = db.prepare(`select count(*) as found from ${quote(table)}`).get() as { found: number };
+      const { found } = db.prepare(`select count(*) as found from ${quote(table)}`).get();
       if (found !== rows) faults.push(`${table} has ${found} rows, not ${rows}`);
     }
     return faults;
@@ -197,8 +194,8 @@ export function findFaultsOfCopy(
 }
 
 /**
- * The tables that SQLite itself makes, with their exact text: whoever writes into its list of objects can give any object
- * a name that begins with sqlite_. Its automatic indexes have no text.
+ * The tables that SQLite itself makes, with their exact text: a name that begins with sqlite_ can be given to any object by
+ * writing into its list of objects. Its automatic indexes have no text.
  */
 const OF_SQLITE = [
   "CREATE TABLE sqlite_sequence(name,seq)",
@@ -210,16 +207,12 @@ const SELECT_OBJECTS = `
   select type, name, sql from sqlite_master
   where sql is not null and sql not in (${OF_SQLITE.map((sql) => `'${sql}'`).join(", ")})`;
 
-/** A trigger or a view would run inside the gateway, whoever wrote it. */
+/** A trigger or a view would run inside the gateway. */
 function findStrangeObjects(db: Database, version: number): string[] {
-  const own = new Map<string, string>();
-  const list = (of: Database) => of.prepare(SELECT_OBJECTS).all() as SchemaObject[];
+  const list = (of: Database): SchemaObject[] => of.prepare(SELECT_OBJECTS).all();
   const empty = openEmptyDatabase(version);
-  try {
-    for (const object of list(empty)) own.set(nameOf(object), plain(object.sql));
-  } finally {
-    empty.close();
-  }
+  const own = new Map(list(empty).map((object) => [nameOf(object), plain(object.sql)]));
+  empty.close();
   const faults: string[] = [];
   for (const object of list(db)) {
     const name = nameOf(object);
@@ -250,9 +243,8 @@ function plain(sql: string): string {
   return JSON.stringify([bare, gaps]);
 }
 
-/** The newest schema that this release supports. */
 export function getKnownSchemaVersion(): number {
-  return Number(listMigrations().at(-1)?.slice(0, 4));
+  return versionOf(listMigrations().at(-1) as string);
 }
 
 /**

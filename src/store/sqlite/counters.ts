@@ -1,22 +1,13 @@
 import { GATEWAY_TENANT } from "../../model/event.ts";
-import type { Database, Statement } from "./connection.ts";
-import type { Counters, DeliveryCounters, TenantUsage } from "../port/reads.ts";
-import { STATE } from "../../model/delivery.ts";
-import { asFields, toRow, type Prepare } from "./query-rows.ts";
-import { SENDING_ROWS } from "./sending.ts";
+import type { Database } from "./connection.ts";
+import type { Counters, DeliveryCounters, Reads } from "../port/reads.ts";
+import { asFields, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
+import { OPEN_ROWS } from "./sending.ts";
 
-type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
-type EventCounter = "accepted" | "unmatched" | "operators_only" | "duplicates";
-
-const DELIVERY_COUNTERS: readonly DeliveryCounter[] = [
-  "created",
-  "delivered",
-  "dead",
-  "cancelled",
-  "attempts",
-  "failures",
-];
-const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "operators_only", "duplicates"];
+const DELIVERY_COUNTERS = ["created", "delivered", "dead", "cancelled", "attempts", "failures"] as const;
+const EVENT_COUNTERS = ["accepted", "unmatched", "operators_only", "duplicates"] as const;
+type DeliveryCounter = (typeof DELIVERY_COUNTERS)[number];
+type EventCounter = (typeof EVENT_COUNTERS)[number];
 
 /** The counters of a tenant's events are in the row for subscription 0, before those of its subscriptions. */
 const EVENTS_ROW = 0;
@@ -34,7 +25,7 @@ interface DeliveryDelta extends Record<DeliveryCounter, number> {
 }
 
 /** The tenant of subscription ?1. It never changes: a deleted subscription leaves a tombstone. */
-export const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
+const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
 
 const addEach = (counters: readonly string[]) => counters.map((name, i) => `${name} = ${name} + ?${i + 3}`).join(", ");
 
@@ -58,7 +49,7 @@ export function createCounterDeltas(db: Database) {
   function findTenant(seq: number): string {
     const known = tenantsOf.get(seq);
     if (known !== undefined) return known;
-    const { id } = selectTenant.get(seq) as { id: string };
+    const id: string = selectTenant.get(seq).id;
     makeRow.get(id, seq);
     tenantsOf.set(seq, id);
     return id;
@@ -89,7 +80,7 @@ export function createCounterDeltas(db: Database) {
       const owner = findTenant(seq);
       return owner === tenantId || owner !== GATEWAY_TENANT;
     },
-    noteAttempt(seq: number, at: number): void {
+    recordAttemptTime(seq: number, at: number): void {
       deliveryDelta(seq).lastAttemptAt = at;
     },
     /** `bytes`: the size of the body that was stored. */
@@ -107,9 +98,9 @@ export function createCounterDeltas(db: Database) {
     },
     write(): void {
       for (const [seq, d] of deliveries) {
-        const tenantId = findTenant(seq);
+        const id = findTenant(seq);
         updateDelivery.get(
-          tenantId,
+          id,
           seq,
           d.created,
           d.delivered,
@@ -142,7 +133,7 @@ export type CounterDeltas = ReturnType<typeof createCounterDeltas>;
 /** Takes the next version of the sequence that covers all records. */
 export function createRecordVersions(db: Database): () => number {
   const next = db.prepare("update meta set value = value + 1 where key = 'record_version' returning value as version");
-  return () => (next.get() as { version: number }).version;
+  return () => next.get().version;
 }
 
 /** Inserts a tenant that nobody has configured, if it does not exist; with a new version unless one is given. */
@@ -163,23 +154,20 @@ export function createTenantInsert(db: Database): (id: string, at: number, versi
   };
 }
 
-export function createTenantReads(prepare: (sql: string) => Statement) {
+export function createTenantReads(prepare: Prepare): AtOnce<Reads, "loadTenantUsage"> {
   return {
-    loadTenantUsage(ids: readonly string[]): TenantUsage[] {
-      return prepare(`
+    loadTenantUsage: (ids) =>
+      prepare(`
         select t.value as tenantId,
           (select count(*) from records s
             where s.kind = 'subscription' and s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
           ${OPEN_BY_COUNTERS} as openDeliveries,
           coalesce(sum(c.stored_bytes), 0) as storedBytes
-        from json_each(?1) t left join counters c on c.tenant_id = t.value group by t.key`).all(JSON.stringify(ids));
-    },
+        from json_each(?1) t left join counters c on c.tenant_id = t.value group by t.key`).all(JSON.stringify(ids)),
   };
 }
 
-const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
-  + (select count(*) from (${SENDING_ROWS}))
-  + (select count(*) from deliveries where queued_key is not null and rank is null and state = ${STATE.pending})`;
+const OPEN = `(select count(*) from (${OPEN_ROWS}))`;
 /** As `countOpen` of the model. */
 const OPEN_BY_COUNTERS = "coalesce(sum(created - delivered - dead - cancelled), 0)";
 
@@ -188,44 +176,38 @@ const OF_DELIVERIES = `${asFields("c.subscription_seq, c.tenant_id, last_attempt
   attempts, failures, dead - pruned_dead as deadLetters,
   pruned_delivered + pruned_dead + pruned_cancelled as pruned`;
 
-export function createCounterReads(prepare: Prepare) {
+type CounterReads = AtOnce<Reads, "loadCounters" | "loadDeliveryCounters" | "findImbalance" | "loadReusableBytes">;
+
+export function createCounterReads(prepare: Prepare): CounterReads {
   return {
-    loadCounters(): Counters {
+    loadCounters() {
       const events = prepare(`select ${asFields(OF_EVENTS)} from counters where subscription_seq = 0`);
       const deliveries = prepare(
         `select ${OF_DELIVERIES} from counters c where subscription_seq > 0 order by subscription_seq`,
       );
       return {
-        events: events.all().map(toRow) as unknown as Counters["events"],
-        deliveries: deliveries.all().map(toRow) as unknown as DeliveryCounters[],
+        events: events.all().map(toRow<Counters["events"][number]>),
+        deliveries: deliveries.all().map(toRow<DeliveryCounters>),
       };
     },
 
-    loadDeliveryCounters(subscriptionSeqs: readonly number[]): DeliveryCounters[] {
+    loadDeliveryCounters(subscriptionSeqs) {
       const select = prepare(`
         select ${OF_DELIVERIES} from json_each(?) s join counters c
           on c.subscription_seq = s.value and c.tenant_id = coalesce((select tenant_id from records where seq = s.value), '')`);
-      return select.all(JSON.stringify(subscriptionSeqs)).map(toRow) as unknown as DeliveryCounters[];
+      return select.all(JSON.stringify(subscriptionSeqs)).map(toRow<DeliveryCounters>);
     },
 
     // One statement reads one consistent state, however busy the writer is.
-    findImbalance(): number {
-      return (
-        prepare(`select (select ${OPEN_BY_COUNTERS} from counters) - (${OPEN}) as imbalance`).get() as {
-          imbalance: number;
-        }
-      ).imbalance;
-    },
+    findImbalance: () =>
+      prepare(`select (select ${OPEN_BY_COUNTERS} from counters) - (${OPEN}) as imbalance`).get().imbalance,
 
-    loadReusableBytes(): number {
-      const { freelist_count: pages } = prepare("pragma freelist_count").get() as { freelist_count: number };
-      const { page_size: pageBytes } = prepare("pragma page_size").get() as { page_size: number };
-      return pages * pageBytes;
-    },
+    loadReusableBytes: () =>
+      prepare("pragma freelist_count").get().freelist_count * prepare("pragma page_size").get().page_size,
   };
 }
 
 /** Counts row by row, to check a database from outside. */
 export function countOpenDeliveries(prepare: Prepare): number {
-  return (prepare(`select ${OPEN} as open`).get() as { open: number }).open;
+  return prepare(`select ${OPEN} as open`).get().open;
 }

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join, dirname, resolve } from "node:path";
 import { PosthornError } from "../../model/errors.ts";
-import { judgeFault } from "./faults.ts";
+import { classifyFault } from "./faults.ts";
 
 const LOCK_FILE = "posthorn.lock";
 
@@ -28,7 +28,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
     db.exec("begin exclusive");
   } catch (error) {
     db.close();
-    if (judgeFault(error) !== "busy") throw error;
+    if (classifyFault(error) !== "busy") throw error;
     throw new PosthornError(
       "data_dir_in_use",
       `Another gateway is running on the data directory ${dataDir}. ` +
@@ -65,7 +65,7 @@ export function isDataDirLocked(dataDir: string): boolean {
     db.prepare("select count(*) from sqlite_master").get();
     return false;
   } catch (error) {
-    if (judgeFault(error) !== "busy") throw error;
+    if (classifyFault(error) !== "busy") throw error;
     return true;
   } finally {
     db.close();
@@ -105,8 +105,7 @@ export function prepareDataDir(path: string): void {
   }
 }
 
-/** The files of a gateway are private to its user: events, encrypted secrets, and the key to them. */
-
+// The files of a gateway are private to its user: events, encrypted secrets, and the key to them.
 /** Permissions of group and others. */
 const OPEN_TO_OTHERS = 0o077;
 /** Everybody may create files in such a folder, so it does not belong to the gateway. */
@@ -125,10 +124,7 @@ export interface Tightened {
   open: string[];
 }
 
-/**
- * Creates a file unless it exists, because SQLite would create one that everybody can read. The log files get the same
- * mode.
- */
+/** Creates a file unless it exists: everybody could read SQLite's own. The log files get the same mode. */
 export function createPrivateFile(path: string): void {
   // SQLite's special names, such as `:memory:`, are not files.
   if (path.startsWith(":")) return;
@@ -139,9 +135,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/**
- * Removes the permissions of other users from a data directory and from the files of a gateway. Never follows a link.
- */
+/** Removes the permissions of other users from a data directory and a gateway's files. Never follows a link. */
 export function tightenDataDir(dataDir: string, database: string): Tightened {
   const found: Tightened = { closed: [], open: [] };
   // Windows has no such permissions.
@@ -194,7 +188,7 @@ export function setRestoreMark(dataDir: string): { remove(): void } {
   };
 }
 
-export function refuseUnfinishedRestore(dataDir: string): void {
+export function rejectUnfinishedRestore(dataDir: string): void {
   if (!existsSync(join(dataDir, MARK_FILE))) return;
   throw new PosthornError(
     "store_unsafe",

@@ -2,15 +2,7 @@ import { isTerminal, nextState, type DeliveryState, MAX_RANK_OFFSET_MS, STATE } 
 import { formatDeliveryId } from "../../model/ids.ts";
 import { isRefused, refuse, type Refused } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
-import type {
-  DeadDelivery,
-  DeliveryChange,
-  DeliveryKey,
-  LaneChange,
-  LaneChanged,
-  MoveTo,
-  WhichRetries,
-} from "../port/lanes.ts";
+import type { DeadDelivery, DeliveryChange, DeliveryKey, LaneChange, LaneChanged, MoveTo } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
 import { createPurge, EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
@@ -25,28 +17,18 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
   const giveUp = createPurge(db, moves);
 
   function retry(row: DeliveryRow): Changed {
-    const { now } = at;
     const state = stateOf(row);
     if (isTerminal(state)) {
       // An expiry time in the past would end the delivery again at once.
-      const expiresAt = row.expires_at !== null && row.expires_at > now ? row.expires_at : undefined;
-      moves.reopen(row, now, "manual", { ordered: row.ordered === 1, expiresAt });
-    } else if (state === "pending" && row.rank !== null) {
-      moves.makeDue(row, now, "manual", {
-        act: "bring_forward",
-        generation: row.generation,
-        attemptCount: row.attempt_count,
-        uncountedAttempts: row.uncounted_attempts,
-        recoveries: row.recoveries,
-        error: undefined,
-      });
-    } else {
-      const why =
-        state === "sending"
-          ? "it is being sent now"
-          : "an earlier delivery with the same ordering key must be sent first";
-      return refuse("illegal_transition", `The delivery cannot be retried: ${why}.`);
+      const expiresAt = row.expiresAt !== null && row.expiresAt > at.now ? row.expiresAt : undefined;
+      moves.reopen(row, "manual", { ordered: row.ordered === 1, expiresAt });
+      return state;
     }
+    if (state === "sending") return reject("The delivery cannot be retried: it is being sent now.");
+    if (row.rank === null) {
+      return reject("The delivery cannot be retried: an earlier one with the same ordering key must be sent first.");
+    }
+    moves.makeDue(row, at.now, { act: "bring_forward" });
     return state;
   }
 
@@ -54,8 +36,8 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     const state = stateOf(row);
     const next = nextState(state, "cancel");
     if (isRefused(next)) return next;
-    if (state === "dead" && row.queued_key === null) {
-      return refuse("illegal_transition", "A dead letter can be cancelled only while it blocks its ordering key.");
+    if (state === "dead" && row.queuedKey === null) {
+      return reject("A dead letter can be cancelled only while it blocks its ordering key.");
     }
     moves.end(row, "cancelled");
     return state;
@@ -63,7 +45,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
 
   function purge(row: DeliveryRow): Changed {
     const state = stateOf(row);
-    if (state !== "dead") return refuse("illegal_transition", `The delivery is ${state}, not dead.`);
+    if (state !== "dead") return reject(`The delivery is ${state}, not dead.`);
     giveUp(row);
     return state;
   }
@@ -72,7 +54,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     const state = stateOf(row);
     const next = nextState(state, "replay");
     if (isRefused(next)) return next;
-    moves.reopen(row, at.now, "replay", change);
+    moves.reopen(row, "replay", change);
     return state;
   }
 
@@ -95,9 +77,12 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
   };
 }
 
+function reject(message: string): Refused {
+  return refuse("illegal_transition", message);
+}
+
 type Replay = Extract<DeliveryChange, { act: "replay" }>;
 
-/** How many rows one step changes. */
 const STEP = 500;
 
 const SKIPPED = "skipped when the subscription was resumed";
@@ -129,25 +114,23 @@ export function createLaneChanges(
     "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
   );
   const selectLastEvent = db.prepare("select max(seq) as seq from events");
-  // A first attempt that is not due yet was scheduled for later: it is not held.
-  const selectHeld = db.prepare(`
-    select event_seq from deliveries
-    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and event_seq <= ?2
-      and (attempt_count > 0 or next_attempt_at <= ?3)
+  /** What waits in the lane (?1): the heads of ordering keys and what has none, and what is behind a head. */
+  const waiting = (columns: string, condition: string, ofHeads = condition) => `
+    select ${columns} from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and ${ofHeads}
     union all
-    select event_seq from deliveries
-    where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and event_seq <= ?2
-      and (attempt_count > 0 or next_attempt_at <= ?3)
-    limit ${STEP}`);
+    select ${columns} from deliveries
+    where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and ${condition}
+    limit ${STEP}`;
+  // A first attempt that is not due yet was scheduled for later: it is not held.
+  const isHeld = "event_seq <= ?2 and (attempt_count > 0 or next_attempt_at <= ?3)";
+  const selectHeld = db.prepare(waiting("event_seq", isHeld));
+  const isOverdue = "next_attempt_at <= ?2";
+  const ofOverdueHeads = `rank <= ?2 + ${MAX_RANK_OFFSET_MS} and ${isOverdue}`;
+  const overdue = waiting("event_seq, subscription_seq, attempt_count", isOverdue, ofOverdueHeads);
   const selectOverdue = db.prepare(`
-    select ${deadColumns("held_too_long", "held")} from (
-      select event_seq, subscription_seq, attempt_count from deliveries
-      where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
-        and next_attempt_at <= ?2
-      union all
-      select event_seq, subscription_seq, attempt_count from deliveries
-      where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and next_attempt_at <= ?2
-      limit ${STEP}) held
+    select ${deadColumns("held_too_long", "held")}
+    from (${overdue}) held
     join events e on e.seq = held.event_seq`);
   // A rank is never before the due time, so overdue deliveries are not scanned. The offset between rank and due time
   // stays.
@@ -178,22 +161,19 @@ export function createLaneChanges(
     select min(next_attempt_at) as at ${fromLaterMoves}
       and rank <= ${MAX_RANK_OFFSET_MS} + (select min(rank) ${fromLaterMoves})`);
 
-  /** For a delivery that was found in the same transaction. */
   function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
     const row = moves.find(eventSeq, subscriptionSeq);
     if (row !== undefined) return row;
-    throw new Error(
-      `the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} disappeared while it was being changed`,
-    );
+    throw new Error(`the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} is gone while it is being changed`);
   }
 
-  function rowsOf(found: unknown, subscriptionSeq: number): DeliveryRow[] {
-    return (found as { event_seq: number }[]).map(({ event_seq }) => getRow(event_seq, subscriptionSeq));
+  function rowsOf(found: { event_seq: number }[], subscriptionSeq: number): DeliveryRow[] {
+    return found.map(({ event_seq }) => getRow(event_seq, subscriptionSeq));
   }
 
   function skipDeadHead(row: DeliveryRow): void {
-    leaveKeyQueue.run(row.event_seq, row.subscription_seq);
-    if (row.queued_key !== null) moves.moveUp(row.subscription_seq, row.queued_key);
+    leaveKeyQueue.run(row.eventSeq, row.subscriptionSeq);
+    if (row.queuedKey !== null) moves.moveUp(row.subscriptionSeq, row.queuedKey);
   }
 
   function cancelOpen(seq: number): LaneChanged {
@@ -212,14 +192,14 @@ export function createLaneChanges(
   }
 
   function skipHeld(seq: number, upTo: number | undefined): LaneChanged {
-    const last = upTo ?? (selectLastEvent.get() as { seq: number | null }).seq ?? 0;
+    const last: number = upTo ?? selectLastEvent.get().seq ?? 0;
     const rows = rowsOf(selectHeld.all(seq, last, at.now), seq);
     for (const row of rows) moves.end(row, "cancelled", { error: SKIPPED });
     return { changed: rows.length, upTo: last };
   }
 
   function giveUpHeld(seq: number, dueBefore: number): LaneChanged {
-    const dead = selectOverdue.all(seq, dueBefore) as unknown as DeadDelivery[];
+    const dead: DeadDelivery[] = selectOverdue.all(seq, dueBefore);
     const end = { deadReason: "held_too_long", error: HELD_TOO_LONG } as const;
     let movedUp = false;
     for (const { eventSeq } of dead) {
@@ -228,10 +208,10 @@ export function createLaneChanges(
     return { changed: dead.length, dead: unlessEmpty(dead), movedUp };
   }
 
-  function hasten(seq: number, { limit = STEP, onlyFresh = false, keptOf }: WhichRetries): LaneChanged {
+  function hasten(seq: number, { limit = STEP, onlyFresh, keptOf }: Extract<LaneChange, { act: "hasten" }>) {
     const { now } = at;
-    if (keptOf !== undefined) return { changed: hastenKept.run(seq, now, limit, keptOf).changes };
-    return { changed: (onlyFresh ? hastenFresh : hastenAny).run(seq, now, limit).changes };
+    if (keptOf !== undefined) return hastenKept.run(seq, now, limit, keptOf);
+    return (onlyFresh === true ? hastenFresh : hastenAny).run(seq, now, limit);
   }
 
   function skipDeadHeads(seq: number): LaneChanged {
@@ -240,8 +220,8 @@ export function createLaneChanges(
     return { changed: heads.length };
   }
 
-  function mayMove({ attempt_count: attempts, next_attempt_at: dueAt }: DeliveryRow): boolean {
-    return attempts > 0 || (dueAt ?? at.now) <= at.now;
+  function mayMove({ attemptCount, nextAttemptAt }: DeliveryRow): boolean {
+    return attemptCount > 0 || (nextAttemptAt ?? at.now) <= at.now;
   }
 
   function move(seq: number, to: MoveTo): LaneChanged {
@@ -255,8 +235,8 @@ export function createLaneChanges(
         row = follower && getRow(follower.eventSeq, seq);
       }
     }
-    const later = selectNextMove.get(seq, at.now, subscriptionSeq) as { at: number | null };
-    return { changed, nextDueAt: claim.nextDueAt(seq), nextMoveAt: changed > 0 ? at.now : (later.at ?? undefined) };
+    const nextMoveAt = changed > 0 ? at.now : (selectNextMove.get(seq, at.now, subscriptionSeq).at ?? undefined);
+    return { changed, nextDueAt: claim.nextDueAt(seq), nextMoveAt };
   }
 
   return (seq: number, change: LaneChange): LaneChanged => {
@@ -268,7 +248,7 @@ export function createLaneChanges(
       case "give_up_held":
         return giveUpHeld(seq, change.dueBefore);
       case "hasten":
-        return hasten(seq, change);
+        return { changed: hasten(seq, change).changes };
       case "skip_dead_heads":
         return skipDeadHeads(seq);
       case "move":

@@ -2,14 +2,13 @@ import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../mod
 import { ATTEMPT_RESULTS, type KindRecord } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import type {
-  Damage,
   DeadLetterFilter,
   DeadLetterGroup,
-  DeadLetterGroups,
   DeliveryFilter,
   OldestOpen,
   Page,
   PageOf,
+  Reads,
   SearchPage,
   StoredDelivery,
 } from "../port/reads.ts";
@@ -17,7 +16,7 @@ import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
 import { isCorruption } from "./faults.ts";
-import { asFields, conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { allOf, asFields, OWNER, parseCursor, readPage, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 
 export const DELIVERY_COLUMNS = `
   ${asFields("d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.next_attempt_at, d.created_at")},
@@ -28,60 +27,55 @@ export const DELIVERY_COLUMNS = `
 const DELIVERY = `${DELIVERY_COLUMNS}
   from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
-export function createDeliveryReads(prepare: Prepare) {
-  function listOfEvent(filter: DeliveryFilter, page: Page): PageOf<DeliveryKey> {
-    const [eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 2);
-    const where = conditions([
-      ["(d.event_seq, d.subscription_seq) > (?, ?)", eventSeq, subscriptionSeq],
+type DeliveryReads = AtOnce<
+  Reads,
+  "findDelivery" | "listAttempts" | "listDeliveries" | "listDeadLetters" | "groupDeadLetters" | "listDamages"
+>;
+
+export function createDeliveryReads(prepare: Prepare): DeliveryReads {
+  function listOfEvent(filter: DeliveryFilter, page: Page): PageOf<StoredDelivery> {
+    const where = allOf([
+      ["(d.event_seq, d.subscription_seq) > (?, ?)", ...parseCursor(page.cursor, 2)],
       ["d.event_seq = ?", filter.eventSeq],
       [`${OWNER} = ?`, filter.tenantId],
       ["d.subscription_seq = ?", filter.subscriptionSeq],
       ["d.state = ?", filter.state === undefined ? undefined : DELIVERY_STATES.indexOf(filter.state)],
     ]);
-    const sql = `select ${DELIVERY} ${where.sql} order by d.event_seq, d.subscription_seq limit ?`;
-    const cursorOf = (row: DeliveryKey) => `${row.eventSeq}.${row.subscriptionSeq}`;
-    const { shown, nextCursor } = readPage(prepare(sql), where.values, page, cursorOf);
-    return { rows: shown, nextCursor };
+    const select = prepare(`select ${DELIVERY} where ${where.sql} order by d.event_seq, d.subscription_seq limit ?`);
+    return readPage(select, where.values, page, cursorOf, toDelivery);
   }
 
   return {
-    findDelivery({ eventSeq, subscriptionSeq }: DeliveryKey): StoredDelivery | undefined {
+    findDelivery({ eventSeq, subscriptionSeq }) {
       const select = prepare(`select ${DELIVERY} where d.event_seq = ? and d.subscription_seq = ?`);
       const row = select.get(eventSeq, subscriptionSeq);
-      return row === undefined ? undefined : toDelivery(row);
+      return row && toDelivery(row);
     },
 
-    /** Reads nothing of the events themselves. */
-    listDamagedDeliveries(): Damage[] {
+    /** Those that are deliveries. Reads nothing of the events themselves. */
+    listDamages() {
       const rows = prepare(`
-        select event_seq, subscription_seq, last_error from deliveries indexed by damaged_deliveries
+        select event_seq as eventSeq, subscription_seq as subscriptionSeq, last_error as error
+        from deliveries indexed by damaged_deliveries
         where state = ${STATE.dead} and dead_reason = 'damaged' order by event_seq, subscription_seq limit 100`).all();
-      return (rows as unknown as DamagedSql[]).map((row) => ({
-        delivery: { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq },
-        description: row.last_error ?? "damaged",
-      }));
+      return rows.map(({ error, ...delivery }) => ({ delivery, description: error ?? "damaged" }));
     },
 
-    listAttempts: ({ eventSeq, subscriptionSeq }: DeliveryKey): (AttemptRecord & { number: number })[] =>
+    listAttempts: ({ eventSeq, subscriptionSeq }) =>
       prepare(SELECT_ATTEMPTS).all(eventSeq, subscriptionSeq).map(toAttempt),
 
-    listDeliveries(filter: DeliveryFilter, page: SearchPage): PageOf<StoredDelivery> {
-      const { rows, nextCursor } =
-        filter.eventSeq === undefined ? searchDeliveries(prepare, filter, page) : listOfEvent(filter, page);
-      return { rows: rows.map(toDelivery), nextCursor };
-    },
+    listDeliveries: (filter, page) =>
+      filter.eventSeq === undefined ? searchDeliveries(prepare, filter, page) : listOfEvent(filter, page),
 
-    listDeadLetters(filter: DeadLetterFilter, page: Page): PageOf<StoredDelivery> {
-      const [completedAt, eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 3);
+    listDeadLetters(filter, page) {
       const beyond = "(d.completed_at, d.event_seq, d.subscription_seq) < (?, ?, ?)";
-      const where = deadLetters(filter, [[beyond, completedAt, eventSeq, subscriptionSeq]]);
-      const sql = `select ${DELIVERY} ${where.sql} ${LATEST_DEAD} limit ?`;
-      const cursorOf = (row: StoredDelivery) => `${row.completedAt}.${row.eventSeq}.${row.subscriptionSeq}`;
-      const { shown, nextCursor } = readPage(prepare(sql), where.values, page, cursorOf);
-      return { rows: shown.map(toDelivery), nextCursor };
+      const where = deadLetters(filter, [[beyond, ...parseCursor(page.cursor, 3)]]);
+      const select = prepare(`select ${DELIVERY} where ${where.sql} ${LATEST_DEAD} limit ?`);
+      const cursorOfDead = (row: DeliverySql) => `${row.completedAt}.${cursorOf(row)}`;
+      return readPage(select, where.values, page, cursorOfDead, toDelivery);
     },
 
-    groupDeadLetters(filter: DeadLetterFilter, maxScanned: number): DeadLetterGroups {
+    groupDeadLetters(filter, maxScanned) {
       const where = deadLetters(filter);
       // Without them the rows of the events, which are large and far apart, need not be read.
       const readsEvents = filter.type !== undefined;
@@ -91,28 +85,21 @@ export function createDeliveryReads(prepare: Prepare) {
           g.error as lastError
         from (
           select d.subscription_seq as seq, d.dead_reason as reason, d.completed_at as at, d.last_error as error
-          from deliveries d ${readsEvents ? "join events e on e.seq = d.event_seq" : ""} ${where.sql} ${LATEST_DEAD} limit ?
+          from deliveries d ${readsEvents ? "join events e on e.seq = d.event_seq" : ""}
+          where ${where.sql} ${LATEST_DEAD} limit ?
         ) g join records s on s.seq = g.seq
         group by g.seq, g.reason order by count desc, latestAt desc`;
-      const rows = prepare(sql)
-        .all(...where.values, maxScanned)
-        .map(toRow) as unknown as DeadLetterGroup[];
-      const groups = rows.map((row) => ({ ...row, reason: toReason(row.reason) }));
+      const rows: DeadLetterGroup[] = prepare(sql).all(...where.values, maxScanned);
+      const groups = rows.map((row) => ({ ...toRow<DeadLetterGroup>(row), reason: toReason(row.reason) }));
       return { groups, isComplete: groups.reduce((sum, { count }) => sum + count, 0) < maxScanned };
     },
   };
 }
 
-interface DamagedSql {
-  event_seq: number;
-  subscription_seq: number;
-  last_error: string | null;
-}
-
 const LATEST_DEAD = "order by d.completed_at desc, d.event_seq desc, d.subscription_seq desc";
 
-function deadLetters(filter: DeadLetterFilter, first: Parameters<typeof conditions>[0] = []) {
-  return conditions(
+function deadLetters(filter: DeadLetterFilter, first: Parameters<typeof allOf>[0] = []) {
+  return allOf(
     [
       ...first,
       [`${OWNER} = ?`, filter.tenantId],
@@ -126,18 +113,22 @@ function deadLetters(filter: DeadLetterFilter, first: Parameters<typeof conditio
   );
 }
 
-function toReason(written: string | undefined): DeadReason | undefined {
+function toReason(written: string | null | undefined): DeadReason | undefined {
   return DEAD_REASONS.find((reason): reason is DeadReason => reason === written);
 }
 
-export function toDelivery(row: object): StoredDelivery {
-  const delivery = toRow(row) as { state: number; waitsForKey: number; deadReason?: string };
+export interface DeliverySql extends Omit<StoredDelivery, "state" | "waitsForKey"> {
+  state: number;
+  waitsForKey: number;
+}
+
+export function toDelivery(row: DeliverySql): StoredDelivery {
   return {
-    ...delivery,
-    state: DELIVERY_STATES[delivery.state],
-    waitsForKey: delivery.waitsForKey === 1,
-    deadReason: toReason(delivery.deadReason),
-  } as unknown as StoredDelivery;
+    ...toRow(row),
+    state: DELIVERY_STATES[row.state] ?? "pending",
+    waitsForKey: row.waitsForKey === 1,
+    deadReason: toReason(row.deadReason),
+  };
 }
 
 interface AttemptSql extends Pick<AttemptRecord, "startedAt" | "durationMs" | "error">, KindRecord {
@@ -148,8 +139,8 @@ interface AttemptSql extends Pick<AttemptRecord, "startedAt" | "durationMs" | "e
   signatures: string | undefined;
 }
 
-function toAttempt(row: object): AttemptRecord & { number: number } {
-  const { number, startedAt, durationMs, result, cause, error, ...record } = toRow(row) as unknown as AttemptSql;
+function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
+  const { number, startedAt, durationMs, result, cause, error, ...record } = toRow(row);
   const { place, address, sent, code, facts, answer, signatures } = record;
   return {
     number,
@@ -164,7 +155,6 @@ function toAttempt(row: object): AttemptRecord & { number: number } {
 
 /** How many deliveries one statement looks at; about a millisecond. */
 const DELIVERIES_AT_ONCE = 2000;
-const ABOVE_ALL: DeliveryKey = { eventSeq: Number.MAX_SAFE_INTEGER, subscriptionSeq: 0 };
 
 /**
  * Goes through the deliveries from the newest event down, in small steps. No index leads to those of a subscription or
@@ -174,7 +164,7 @@ function searchDeliveries(
   prepare: Prepare,
   filter: Omit<DeliveryFilter, "eventSeq">,
   { limit, cursor, budgetMs = Number.POSITIVE_INFINITY }: SearchPage,
-): PageOf<DeliveryKey> {
+): PageOf<StoredDelivery> {
   const deadline = performance.now() + budgetMs;
   const { tenantId, subscriptionSeq, state } = filter;
   // Dead letters have an index in this order, which SQLite uses only when its condition is spelt out.
@@ -184,7 +174,7 @@ function searchDeliveries(
   const selectEnd = prepare(`
     select d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq from deliveries d
     where ${among} and ${below} ${order} limit 1 offset ${DELIVERIES_AT_ONCE - 1}`);
-  const where = conditions(
+  const where = allOf(
     [
       [`${OWNER} = ?`, tenantId],
       ["d.subscription_seq = ?", subscriptionSeq],
@@ -192,18 +182,17 @@ function searchDeliveries(
     ],
     `${among} and ${below} and (d.event_seq, d.subscription_seq) >= (?, ?)`,
   );
-  const read = prepare(`select ${DELIVERY} ${where.sql} ${order} limit ?`);
+  const read = prepare(`select ${DELIVERY} where ${where.sql} ${order} limit ?`);
 
   const isWholeLane = subscriptionSeq !== undefined && state === undefined && cursor === undefined;
   const isComplete = isWholeLane ? createCompletenessCheck(prepare, subscriptionSeq) : () => false;
-  const rows: DeliveryKey[] = [];
-  let at = cursor === undefined ? ABOVE_ALL : toKey(parseCursor(cursor, 2));
+  const rows: StoredDelivery[] = [];
+  const [eventSeq = Number.MAX_SAFE_INTEGER, lowest = 0] = parseCursor(cursor, 2);
+  let at: DeliveryKey = { eventSeq, subscriptionSeq: lowest };
   while (!isComplete(rows.length)) {
-    const end = selectEnd.get(at.eventSeq, at.subscriptionSeq) as DeliveryKey | undefined;
-    const to = end ?? { eventSeq: 0, subscriptionSeq: 0 };
-    const wanted = limit + 1 - rows.length;
-    const place = [at.eventSeq, at.subscriptionSeq, to.eventSeq, to.subscriptionSeq];
-    rows.push(...(read.all(...place, ...where.values, wanted) as unknown as DeliveryKey[]));
+    const end: DeliveryKey | undefined = selectEnd.get(at.eventSeq, at.subscriptionSeq);
+    const place = [at.eventSeq, at.subscriptionSeq, end?.eventSeq ?? 0, end?.subscriptionSeq ?? 0];
+    rows.push(...read.all(...place, ...where.values, limit + 1 - rows.length).map(toDelivery));
     if (rows.length > limit) {
       return { rows: rows.slice(0, limit), nextCursor: cursorOf(rows[limit - 1] as DeliveryKey) };
     }
@@ -214,24 +203,17 @@ function searchDeliveries(
   return { rows, nextCursor: undefined };
 }
 
-/**
- * Whether so many are all deliveries of a subscription: then the search need not go on to the oldest event. Not known
- * once some were deleted since the search began.
- */
+/** Whether these are all deliveries of a subscription. Not known once some were deleted since the search began. */
 function createCompletenessCheck(prepare: Prepare, subscriptionSeq: number): (found: number) => boolean {
   const select = prepare(`
     select created, pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters
     where subscription_seq = ?`);
-  const load = () => (select.get(subscriptionSeq) ?? { created: 0, pruned: 0 }) as { created: number; pruned: number };
+  const load = (): { created: number; pruned: number } => select.get(subscriptionSeq) ?? { created: 0, pruned: 0 };
   const { pruned: before } = load();
   return (found) => {
     const { created, pruned } = load();
     return pruned === before && found === created - pruned;
   };
-}
-
-function toKey([eventSeq, subscriptionSeq]: readonly number[]): DeliveryKey {
-  return { eventSeq: eventSeq as number, subscriptionSeq: subscriptionSeq as number };
 }
 
 function cursorOf({ eventSeq, subscriptionSeq }: DeliveryKey): string {
@@ -242,16 +224,10 @@ function cursorOf({ eventSeq, subscriptionSeq }: DeliveryKey): string {
 const LOOKED_AT = { due: 500, later: 100 };
 const COUNTED = 1000;
 
-interface OldestSql {
-  received_at: number;
-  next_attempt_at: number;
-  attempt_count: number;
-}
-
-export function createLaneReads(prepare: Prepare) {
+export function createLaneReads(prepare: Prepare): AtOnce<Reads, "findOldestOpen" | "countBlockedKeys"> {
   /** The first due deliveries have been due for longest; the last of the others have had the most attempts. */
   const oldest = `
-    select e.received_at, d.next_attempt_at, d.attempt_count
+    select e.received_at as receivedAt, d.next_attempt_at as dueAt, d.attempt_count = 0 as isUntried
     from (
       select event_seq from (
         select event_seq from deliveries indexed by lanes
@@ -272,9 +248,10 @@ export function createLaneReads(prepare: Prepare) {
       where subscription_seq = ? and state = ${STATE.dead} and queued_key is not null limit ${COUNTED})`;
 
   /** A lane whose rows cannot be read must not hide the others. */
-  function findOldest(subscriptionSeq: number, now: number): OldestSql | undefined {
+  function findOldest(subscriptionSeq: number, now: number): OldestOpen | undefined {
     try {
-      return prepare(oldest).get(subscriptionSeq, now) as OldestSql | undefined;
+      const row = prepare(oldest).get(subscriptionSeq, now);
+      return row && { ...row, isUntried: row.isUntried === 1 };
     } catch (error) {
       if (isCorruption(error)) return undefined;
       throw error;
@@ -282,16 +259,10 @@ export function createLaneReads(prepare: Prepare) {
   }
 
   return {
-    findOldestOpen(subscriptionSeqs: readonly number[], now: number): (OldestOpen | undefined)[] {
-      return subscriptionSeqs.map((seq) => {
-        const row = findOldest(seq, now);
-        if (row === undefined) return undefined;
-        return { receivedAt: row.received_at, dueAt: row.next_attempt_at, isUntried: row.attempt_count === 0 };
-      });
-    },
-    countBlockedKeys(subscriptionSeqs: readonly number[]): number[] {
+    findOldestOpen: (subscriptionSeqs, now) => subscriptionSeqs.map((seq) => findOldest(seq, now)),
+    countBlockedKeys(subscriptionSeqs) {
       const count = prepare(blocked);
-      return subscriptionSeqs.map((seq) => (count.get(seq) as { blocked: number }).blocked);
+      return subscriptionSeqs.map((seq) => count.get(seq).blocked);
     },
   };
 }

@@ -1,18 +1,21 @@
 import { STATE, MOVED } from "../../model/delivery.ts";
-import { refuse, type Refused } from "../../model/errors.ts";
-import type { AuditNote } from "../port/audit.ts";
-import type { BodyErasure } from "../port/event-log.ts";
+import { refuse } from "../../model/errors.ts";
+import type { EventLog } from "../port/event-log.ts";
 import { createAttemptsOfEvents } from "./attempts.ts";
 import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
-import { SUMMED_COLUMNS, sumRow } from "./checked-rows.ts";
+import { SUMMED_COLUMNS, sumEventRow } from "./checked-rows.ts";
 import type { DeliveryRow } from "./move.ts";
+import type { AtOnce } from "./query-rows.ts";
 
 /** Deliveries ended in one transaction; the rest follows in the next. */
 const MAX_ENDED = 1000;
 
 /** Erases the body of an event, what was sent of it, the answers of its destinations, and the errors. */
-export function createBodyErasure(db: Database, { moves, audit, at, settle }: CommandParts) {
+export function createBodyErasure(
+  db: Database,
+  { moves, audit, at, settle }: CommandParts,
+): AtOnce<EventLog, "eraseBody"> {
   const select = db.prepare(`
     select id, tenant_id as tenantId, size, erased_at as erasedAt, fan_out_cursor as cursor from events where seq = ?`);
   const countSeen = db.prepare(`
@@ -35,29 +38,26 @@ export function createBodyErasure(db: Database, { moves, audit, at, settle }: Co
 
   selectRest.setReturnArrays(true);
   function sumAgain(eventSeq: number): void {
-    sumRest.run(sumRow(selectRest.get(eventSeq)), eventSeq);
+    sumRest.run(sumEventRow(selectRest.get(eventSeq)), eventSeq);
   }
 
   function endOpen(rows: readonly DeliveryRow[]): readonly number[] {
     const ended = rows.slice(0, MAX_ENDED);
     for (const row of ended) moves.end(row, "dead", { deadReason: "erased" });
-    return ended.map((row) => row.subscription_seq);
+    return ended.map(({ subscriptionSeq }) => subscriptionSeq);
   }
 
   return {
-    eraseBody(eventSeq: number, isForced: boolean, note?: AuditNote): BodyErasure | Refused {
-      const event = select.get(eventSeq) as ErasedEvent | undefined;
+    eraseBody(eventSeq, isForced, note) {
+      const event = select.get(eventSeq);
       if (event === undefined) return refuse("not_found", "There is no such event.");
       const open = moves.findOpen(eventSeq, MAX_ENDED + 1);
       if (event.cursor !== null || (open.length > 0 && !isForced)) {
-        // A tenant must not learn of deliveries that it does not see; operators are told of these when no others are open.
-        const count = (countSeen.get(eventSeq, event.tenantId) as { count: number }).count || open.length;
-        return refuse(
-          "conflict",
-          `${count === 1 ? "1 delivery of this event is" : `${count} deliveries of this event are`} still open. Wait until they have ended, or erase it with force: ` +
-            "then they become dead letters.",
-          { details: { open: count } },
-        );
+        // A tenant must not learn of deliveries that it does not see; operators learn of these when no others are open.
+        const count: number = countSeen.get(eventSeq, event.tenantId).count || open.length;
+        const are = count === 1 ? "1 delivery of this event is" : `${count} deliveries of this event are`;
+        const message = `${are} still open. Wait until they have ended, or erase it with force: then they become dead letters.`;
+        return refuse("conflict", message, { details: { open: count } });
       }
       const ended = endOpen(open);
       if (ended.length < open.length) return { ended, isEnd: false };
@@ -79,19 +79,9 @@ export function createBodyErasure(db: Database, { moves, audit, at, settle }: Co
   };
 }
 
-interface ErasedEvent {
-  id: string;
-  tenantId: string;
-  size: number;
-  erasedAt: number | null;
-  cursor: number | null;
-}
-
 const MODES = ["off", "on", "fast"];
 
-/**
- * While `work` runs, deleted data is overwritten; otherwise its bytes would stay in the file until the space is reused.
- */
+/** Overwrites what `work` deletes; otherwise its bytes would stay in the file until the space is reused. */
 export function createSecureDelete(db: Database): <Result>(work: () => Result) => Result {
   const { secure_delete: usual } = db.prepare("pragma secure_delete").get() as { secure_delete: number };
   return (work) => {

@@ -1,6 +1,7 @@
 import { readLabels } from "../../model/event-search.ts";
 import type { NewEvent } from "../port/event-log.ts";
 import type { Database } from "./connection.ts";
+import { asFields, toRow } from "./query-rows.ts";
 
 /**
  * Bloom filters of everything by which the events of one block can be found. A filter may say "perhaps" without reason,
@@ -69,14 +70,11 @@ function stir(hash: number): number {
   return h ^ (h >>> 16);
 }
 
-/** One for each segment. */
 export function createBlockFilters(keys: readonly FilterKey[]): Uint8Array[] {
   const counts = new Uint32Array(SEGMENTS);
   for (const { segment } of keys) counts[segment] = (counts[segment] as number) + 1;
-  const filters = Array.from(
-    counts,
-    (count) => new Uint8Array(Math.max(MIN_BYTES, Math.ceil((count * BITS_PER_KEY) / 8))),
-  );
+  const bytesFor = (keyCount: number) => Math.max(MIN_BYTES, Math.ceil((keyCount * BITS_PER_KEY) / 8));
+  const filters = Array.from(counts, (count) => new Uint8Array(bytesFor(count)));
   for (const { segment, first, step } of keys) {
     const filter = filters[segment] as Uint8Array;
     for (let i = 0; i < PROBES; i++) {
@@ -96,19 +94,13 @@ export function mayHold(filter: Uint8Array, { first, step }: FilterKey): boolean
   return true;
 }
 
-/**
- * Limited to 31 bits: for larger numbers the remainder is computed with floating point, which takes ten times as long.
- */
+/** Limited to 31 bits: of larger numbers the remainder is computed with floating point, ten times as slowly. */
 function bitAt(filter: Uint8Array, first: number, step: number, i: number): number {
   return ((first + Math.imul(i, step)) & 0x7fffffff) % (filter.length * 8);
 }
 
-/**
- * The rows of consecutive blocks packed into one value, so that a search over millions of events reads only hundreds of
- * rows.
- */
+/** The rows of consecutive blocks in one value, so that a search over millions of events reads few rows. */
 
-/** The data of one block for one segment. */
 export interface BlockRow {
   block: number;
   minReceivedAt: number;
@@ -126,7 +118,6 @@ export function groupOf(block: number): number {
   return Math.floor(block / GROUP_BLOCKS);
 }
 
-/** All blocks of a group, in order. */
 function packGroup(rows: readonly BlockRow[]): Uint8Array {
   const bytes = rows.reduce((sum, { filter }) => sum + filter.length, rows.length * HEADER_BYTES);
   const packed = new Uint8Array(bytes);
@@ -179,11 +170,7 @@ type FiledEvent = Pick<
 const MAX_DETAILS_CHARACTERS = 8192;
 const MAX_LABELS = 32;
 
-/** `nextSeq`: the number of the next event. */
-/**
- * Collects the index keys of the newest block in memory, and writes them with the block's last event. So the index
- * costs each event only a few look-ups in sets.
- */
+/** Collects the keys of the newest block, and writes them with its last event: each event costs a few look-ups. */
 export function createEventBlocks(db: Database, nextSeq: number) {
   // Index rows from this number on may describe events that no longer exist, and must not stand for new ones.
   const forget = db.prepare("delete from event_blocks where segment = ? and block >= ?");
@@ -203,17 +190,20 @@ export function createEventBlocks(db: Database, nextSeq: number) {
       filter
     from event_blocks where segment = ? and block between ? and ? order by block`);
   const selectEvents = db.prepare(`
-    select id, given_id, type, source, tenant_id, ordering_key, details, received_at, delivery_count
+    select id, type, source, details,
+      ${asFields("given_id, tenant_id, ordering_key, received_at, delivery_count")}
     from events where seq >= ? and seq < ?`);
 
   let block = -1;
   const typesByTenant = new Map<string, Set<string>>();
-  const sources = new Set<string>();
-  const idStarts = new Set<string>();
   const givenIds: string[] = [];
-  const orderingKeys = new Set<string>();
-  const labels = new Set<string>();
-  const labelValues = new Set<string>();
+  const sets = {
+    source: new Set<string>(),
+    idStart: new Set<string>(),
+    orderingKey: new Set<string>(),
+    label: new Set<string>(),
+    labelValue: new Set<string>(),
+  };
   let hasUnmatched = false;
   let hasAllLabels = true;
   let minReceivedAt = 0;
@@ -224,38 +214,25 @@ export function createEventBlocks(db: Database, nextSeq: number) {
     const isKnown = block === blockOf(seq) - 1 && seq % BLOCK_EVENTS === 0;
     block = blockOf(seq);
     typesByTenant.clear();
-    for (const set of [sources, idStarts, orderingKeys, labels, labelValues]) set.clear();
+    for (const set of Object.values(sets)) set.clear();
     givenIds.length = 0;
     hasUnmatched = false;
     hasAllLabels = true;
     minReceivedAt = Number.POSITIVE_INFINITY;
     maxReceivedAt = Number.NEGATIVE_INFINITY;
     if (isKnown) return;
-    for (const row of selectEvents.all(block * BLOCK_EVENTS, seq) as unknown as EventRow[]) {
-      file(
-        {
-          id: row.id,
-          givenId: row.given_id === 1,
-          type: row.type,
-          source: row.source,
-          tenantId: row.tenant_id,
-          orderingKey: row.ordering_key ?? undefined,
-          details: row.details ?? undefined,
-          receivedAt: row.received_at,
-        },
-        row.delivery_count === 0,
-      );
-    }
+    const rows = selectEvents.all(block * BLOCK_EVENTS, seq);
+    for (const row of rows) file({ ...toRow<FiledEvent>(row), givenId: row.givenId === 1 }, row.deliveryCount === 0);
   }
 
   function file(event: FiledEvent, isUnmatched: boolean): void {
     let types = typesByTenant.get(event.tenantId);
     if (types === undefined) typesByTenant.set(event.tenantId, (types = new Set()));
     types.add(event.type);
-    sources.add(event.source);
-    idStarts.add(idStart(event.id));
+    sets.source.add(event.source);
+    sets.idStart.add(idStart(event.id));
     if (event.givenId) givenIds.push(event.id);
-    if (event.orderingKey !== undefined) orderingKeys.add(event.orderingKey);
+    if (event.orderingKey !== undefined) sets.orderingKey.add(event.orderingKey);
     if (event.details !== undefined) fileLabels(event.details);
     if (isUnmatched) hasUnmatched = true;
     if (event.receivedAt < minReceivedAt) minReceivedAt = event.receivedAt;
@@ -269,34 +246,28 @@ export function createEventBlocks(db: Database, nextSeq: number) {
       return;
     }
     for (const [name, value] of found) {
-      labels.add(name);
-      if (value !== undefined) labelValues.add(`${name}=${value}`);
+      sets.label.add(name);
+      if (value !== undefined) sets.labelValue.add(`${name}=${value}`);
     }
   }
 
   function collectKeys(): FilterKey[] {
-    const keys: FilterKey[] = [];
-    const allTypes = new Set<string>();
-    const words = new Set<string>();
+    const keys = [...typesByTenant.keys()].map((tenant) => toFilterKey("tenant", tenant));
+    const add = (kind: keyof typeof KINDS, texts: Iterable<string>) => {
+      for (const text of texts) keys.push(toFilterKey(kind, text));
+    };
     for (const [tenant, types] of typesByTenant) {
-      keys.push(toFilterKey("tenant", tenant));
-      for (const type of types) {
-        keys.push(toFilterKey("typeOfTenant", `${type}:${tenant}`));
-        allTypes.add(type);
-      }
+      add(
+        "typeOfTenant",
+        [...types].map((type) => `${type}:${tenant}`),
+      );
     }
-    for (const type of allTypes) {
-      keys.push(toFilterKey("type", type));
-      for (const leading of leadingWords(type)) words.add(leading);
-    }
-    for (const leading of words) keys.push(toFilterKey("words", leading));
-    for (const source of sources) keys.push(toFilterKey("source", source));
-    for (const start of idStarts) keys.push(toFilterKey("idStart", start));
-    for (const id of givenIds) keys.push(toFilterKey("givenId", id));
-    for (const key of orderingKeys) keys.push(toFilterKey("orderingKey", key));
-    for (const label of labels) keys.push(toFilterKey("label", label));
-    for (const value of labelValues) keys.push(toFilterKey("labelValue", value));
-    if (hasUnmatched) keys.push(toFilterKey("unmatched", ""));
+    const allTypes = new Set([...typesByTenant.values()].flatMap((types) => [...types]));
+    add("type", allTypes);
+    add("words", new Set([...allTypes].flatMap(leadingWords)));
+    add("givenId", givenIds);
+    for (const [kind, texts] of Object.entries(sets)) add(kind as keyof typeof sets, texts);
+    if (hasUnmatched) add("unmatched", [""]);
     return keys;
   }
 
@@ -316,7 +287,7 @@ export function createEventBlocks(db: Database, nextSeq: number) {
   }
 
   return {
-    note(seq: number, event: FiledEvent, isUnmatched: boolean): void {
+    record(seq: number, event: FiledEvent, isUnmatched: boolean): void {
       if (blockOf(seq) !== block) begin(seq);
       file(event, isUnmatched);
       if ((seq + 1) % BLOCK_EVENTS === 0) write();
@@ -333,16 +304,4 @@ export function createEventBlocks(db: Database, nextSeq: number) {
 function leadingWords(type: string): string[] {
   const words = type.split(".");
   return words.map((_, i) => words.slice(0, i + 1).join("."));
-}
-
-interface EventRow {
-  id: string;
-  given_id: number;
-  type: string;
-  source: string;
-  tenant_id: string;
-  ordering_key: string | null;
-  details: string | null;
-  received_at: number;
-  delivery_count: number;
 }

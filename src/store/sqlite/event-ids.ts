@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
 import { publishKey } from "../../model/ids.ts";
 import type { NewEvent } from "../port/event-log.ts";
-import type { Database, Statement } from "./connection.ts";
+import type { Database } from "./connection.ts";
+import type { Prepare } from "./query-rows.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
 
 /** One mark for this many sequence numbers. Databases depend on it: it must never grow. */
@@ -9,8 +10,7 @@ const MARKED_EVENTS = 128;
 
 /**
  * Finds events by the ids that this gateway generated. They are generated in nearly the same order in which events are
- * stored. An id that is higher than all before needs no row, except for one in 128. A lower one (the clock was set back,
- * or its event took a while) has a row of its own.
+ * stored: one in 128 has a row, and each that is lower than one before (the clock was set back, or it took a while).
  */
 export function createEventIds(db: Database) {
   const insertMark = db.prepare("insert into event_id_marks (id, event_seq) values (?, ?)");
@@ -25,15 +25,15 @@ export function createEventIds(db: Database) {
   load();
 
   function load(): void {
-    const mark = selectLastMark.get() as { id: string; event_seq: number } | undefined;
+    const mark: { id: string; event_seq: number } | undefined = selectLastMark.get();
     markedPart = mark === undefined ? -1 : partOf(mark.event_seq);
     // The events of the mark may be deleted.
-    highest = mark === undefined ? "" : ((selectHighest.get(mark.event_seq) as { id: string | null }).id ?? mark.id);
+    highest = mark === undefined ? "" : (selectHighest.get(mark.event_seq).id ?? mark.id);
   }
 
   return {
-    /** Notes the number of an event with a generated id. */
-    note(seq: number, id: string): void {
+    /** Records the number of an event with a generated id. */
+    record(seq: number, id: string): void {
       if (id <= highest) {
         insertRow.run(id, seq);
         return;
@@ -44,7 +44,7 @@ export function createEventIds(db: Database) {
       markedPart = partOf(seq);
     },
     find,
-    /** Forgets what a transaction that did not commit has noted. */
+    /** Forgets what a transaction that did not commit has recorded. */
     rollback: load,
   };
 }
@@ -60,26 +60,23 @@ export function createEventIdRemoval(db: Database) {
 
   return {
     /** Called before these events are deleted; both ends are included. */
-    remove(firstSeq: number, lastSeq: number): void {
-      deleteRows.run(firstSeq, lastSeq);
-    },
+    remove: (firstSeq: number, lastSeq: number): void => void deleteRows.run(firstSeq, lastSeq),
     /** Removes up to `limit` marks that no event needs any more; returns how many. */
     removeOldMarks: (limit: number): number => deleteMarks.run(limit).changes,
   };
 }
 
 /** The look-up alone, for read connections. */
-export function createEventIdLookup(prepare: (sql: string) => Statement): (id: string) => number | undefined {
+export function createEventIdLookup(prepare: Prepare): (id: string) => number | undefined {
   const selectRow = prepare("select event_seq as seq from event_ids where id = ?");
   const selectMark = prepare("select event_seq as seq from event_id_marks where id <= ? order by id desc limit 1");
   const selectAmong = prepare(`
     select seq from events where seq >= ?1 and seq < ?1 + ${MARKED_EVENTS} and id = ?2 and given_id = 0`);
-  type Found = { seq: number } | undefined;
   return (id) => {
-    const own = selectRow.get(id) as Found;
+    const own = selectRow.get(id);
     if (own !== undefined) return own.seq;
-    const mark = selectMark.get(id) as Found;
-    return mark === undefined ? undefined : (selectAmong.get(mark.seq, id) as Found)?.seq;
+    const mark = selectMark.get(id);
+    return mark && selectAmong.get(mark.seq, id)?.seq;
   };
 }
 
@@ -93,30 +90,25 @@ export const LAST_EVENT_SEQ = "last_event_seq";
 export function readLastSeq(db: Pick<Database, "prepare">): number {
   const select = db.prepare(`
     select max(coalesce((select max(seq) from events), 0), coalesce((select value from meta where key = ?), 0)) as seq`);
-  return (select.get(LAST_EVENT_SEQ) as { seq: number }).seq;
+  return select.get(LAST_EVENT_SEQ).seq;
 }
 
-/**
- * Keyed, so that senders cannot create colliding keys. 62 bits fit SQLite's integer key and leave room to probe the
- * next slots.
- */
+/** Keyed, so that senders cannot make keys collide. 62 bits leave room in an integer key to probe the next slots. */
 export function hashKey(secret: Uint8Array, tenantId: string, key: string): bigint {
   const digest = createHmac("sha1", secret).update(`${tenantId}\0${key}`).digest();
   return digest.readBigInt64BE(0) & 0x3fff_ffff_ffff_ffffn;
 }
 
 /** Finds an event by the id that its sender chose, through its dedupe key, which contains that id. */
-export type FindGivenId = (id: string, tenantId: string) => number | undefined;
-
-export function createGivenIdLookup(prepare: (sql: string) => Statement, secret: Uint8Array): FindGivenId {
+export function createGivenIdLookup(prepare: Prepare, secret: Uint8Array) {
   const select = prepare(`
     select e.seq, e.tenant_id as tenantId, e.dedupe_key as dedupeKey
     from dedupe left join events e on e.seq = dedupe.event_seq where dedupe.hash = ?`);
-  return (id, tenantId) => {
+  return (id: string, tenantId: string): number | undefined => {
     const key = publishKey(id);
     const bytes = Buffer.from(key);
     for (let hash = hashKey(secret, tenantId, key); ; hash += 1n) {
-      const row = select.get(hash) as Place | undefined;
+      const row: Place | undefined = select.get(hash);
       if (row === undefined) return undefined;
       // A deleted event may have left its slot behind.
       if (row.dedupeKey !== null && row.tenantId === tenantId && bytes.equals(row.dedupeKey)) return row.seq;
@@ -174,7 +166,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
   /** Checks the number, because a later event may have taken the slot. */
   function forgetKey(first: bigint, seq: number): void {
     for (let hash = first; ; hash += 1n) {
-      const found = findHash.get(hash) as { seq: number } | undefined;
+      const found: { seq: number } | undefined = findHash.get(hash);
       if (found === undefined) return;
       if (found.seq !== seq) continue;
       // A colliding key may be in the next slot, and a gap would hide it. So the row may stay, without an event.
@@ -190,7 +182,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
       let hash = hashKey(secret, event.tenantId, key);
       let left: bigint | undefined;
       for (;;) {
-        const row = findByHash.get(hash) as KnownKey | undefined;
+        const row: KnownKey | undefined = findByHash.get(hash);
         if (row === undefined) return left ?? hash;
         // The event of this slot is deleted; the key may still follow in a later slot.
         if (row.dedupe_key === null) left ??= hash;
@@ -201,9 +193,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
         hash += 1n;
       }
     },
-    save(hash: bigint, seq: number): void {
-      saveHash.run(hash, seq);
-    },
+    save: (hash: bigint, seq: number): void => void saveHash.run(hash, seq),
     forget,
     /** Remembers the ids of an event that is deleted in the same transaction. */
     leave(event: DeletedEvent, wall: number): void {
@@ -215,7 +205,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
     /** Forgets up to `limit` ids that were known for long enough; returns how many. */
     forgetOld(wall: number, limit: number): number {
       let forgotten = 0;
-      for (const event of selectOldest.all(limit) as unknown as DeletedEvent[]) {
+      for (const event of selectOldest.all(limit) as DeletedEvent[]) {
         if (wall - event.receivedAt <= dedupeHorizonMs) break;
         forget(event);
         remove.run(event.seq);

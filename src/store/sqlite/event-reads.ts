@@ -1,8 +1,8 @@
 import { ENDED, STATE, type DeliveryCounts } from "../../model/delivery.ts";
 import { isDamage } from "../../model/errors.ts";
-import { GATEWAY_TENANT, PRIORITIES } from "../../model/event.ts";
-import type { UnfinishedFanOut } from "../port/event-log.ts";
-import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, StoredEvent } from "../port/reads.ts";
+import { GATEWAY_TENANT } from "../../model/event.ts";
+import type { EventLog, UnfinishedFanOut } from "../port/event-log.ts";
+import type { LoadedEvent, Reads, StoredEvent } from "../port/reads.ts";
 import {
   damagedRow,
   describeDamage,
@@ -12,10 +12,11 @@ import {
   readRow,
   SUMMED_COLUMNS,
   SUMMED_ROW,
+  toPriority,
   type SummedRow,
 } from "./checked-rows.ts";
 import { createEventIdLookup, createGivenIdLookup } from "./event-ids.ts";
-import { asFields, parseCursor, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, parseCursor, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 
 /** The subscriptions for several tenants; deleted ones included. */
@@ -42,8 +43,13 @@ const UNFINISHED = `
     ${asFields("tenant_id, content_type, received_at, expires_at, due_at")}
   from events where fan_out_cursor is not null order by seq`;
 
-export function createEventReads(prepare: Prepare) {
-  const { value } = prepare("select value from meta where key = 'dedupe_hash_key'").get() as { value: unknown };
+type EventReads = AtOnce<Reads, "findEvent" | "loadEvent" | "listEvents" | "findEventSpan"> & {
+  /** Undefined when it was erased or is damaged. */
+  findSoundBody(eventSeq: number): Uint8Array | undefined;
+};
+
+export function createEventReads(prepare: Prepare): EventReads {
+  const { value } = prepare("select value from meta where key = 'dedupe_hash_key'").get();
   const secret = Buffer.from(String(value), "hex");
   const findGenerated = createEventIdLookup(prepare);
   const findGiven = createGivenIdLookup(prepare, secret);
@@ -51,13 +57,12 @@ export function createEventReads(prepare: Prepare) {
   const search: SearchOptions = {
     prepare,
     loadEvent(seq) {
-      const row = prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
-      return row === undefined ? undefined : toEvent(row);
+      const row = selectEvent().get(seq);
+      return row && toEvent(row);
     },
     loadBody: findSoundBody,
   };
 
-  /** Undefined when it was erased or is damaged. */
   function findSoundBody(seq: number): Uint8Array | undefined {
     try {
       return loadEvent(seq)?.body;
@@ -71,7 +76,7 @@ export function createEventReads(prepare: Prepare) {
   selectChecked.setReturnArrays(true);
 
   function loadEvent(eventSeq: number): LoadedEvent | undefined {
-    const row = readRow("events", eventSeq, () => selectChecked.get(eventSeq)) as unknown as CheckedRow | undefined;
+    const row: CheckedRow | undefined = readRow("events", eventSeq, () => selectChecked.get(eventSeq));
     if (row === undefined) return undefined;
     if (isDamagedRow(row)) throw damagedRow(describeDamage("events", eventSeq));
     const [, , type, , source, tenantId, priority, , , , receivedAt, contentType, size, request, details, body] = row;
@@ -82,7 +87,7 @@ export function createEventReads(prepare: Prepare) {
       type,
       source,
       tenantId,
-      priority: PRIORITIES[priority] ?? "normal",
+      priority: toPriority(priority),
       contentType: contentType ?? undefined,
       request: request ?? undefined,
       details: details ?? undefined,
@@ -93,41 +98,30 @@ export function createEventReads(prepare: Prepare) {
   }
 
   function loadLargeBody(eventSeq: number): Uint8Array {
-    const row = readRow("bodies", eventSeq, () => prepare(BODY).get(eventSeq)) as BodyRow | undefined;
+    const row: BodyRow | undefined = readRow("bodies", eventSeq, () => prepare(BODY).get(eventSeq));
     if (row === undefined) throw damagedRow(`row ${eventSeq} of the table bodies is missing`);
     if (isDamagedBody(eventSeq, row.body, row.checksum)) throw damagedRow(describeDamage("bodies", eventSeq));
     return row.body;
   }
 
+  const selectEvent = () => prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`);
+
   function findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
+    const generated = findGenerated(id);
+    const row = generated === undefined ? undefined : selectEvent().get(generated);
     // A sender may have chosen an id that this gateway generated for another tenant's event.
-    const row = findGeneratedEvent(id, tenantId) ?? findGivenEvent(id, tenantId);
-    return row === undefined ? undefined : toEvent(row);
-  }
-
-  function findGeneratedEvent(id: string, tenantId: string | undefined): object | undefined {
-    const seq = findGenerated(id);
-    if (seq === undefined) return undefined;
-    const select = prepare(
-      `select ${EVENT_COLUMNS} from events e where e.seq = ?1 and e.tenant_id = coalesce(?2, e.tenant_id)`,
-    );
-    return select.get(seq, tenantId ?? null);
-  }
-
-  function findGivenEvent(id: string, tenantId: string | undefined): object | undefined {
-    const tenants =
-      tenantId !== undefined
-        ? [tenantId]
-        : (
-            prepare("select tenant_id from counters where subscription_seq = 0").all() as unknown as {
-              tenant_id: string;
-            }[]
-          ).map((row) => row.tenant_id);
+    if (row !== undefined && (tenantId ?? row.tenantId) === row.tenantId) return toEvent(row);
+    const tenants = tenantId === undefined ? listTenants() : [tenantId];
     for (const tenant of tenants) {
-      const seq = findGiven(id, tenant);
-      if (seq !== undefined) return prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
+      const given = findGiven(id, tenant);
+      if (given !== undefined) return toEvent(selectEvent().get(given));
     }
     return undefined;
+  }
+
+  function listTenants(): string[] {
+    const select = prepare("select tenant_id as id from counters where subscription_seq = 0");
+    return select.all().map(({ id }) => id);
   }
 
   return {
@@ -135,17 +129,12 @@ export function createEventReads(prepare: Prepare) {
     loadEvent,
     findSoundBody,
 
-    listEvents(filter: EventFilter, page: SearchPage): EventPage {
-      const below = page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0];
-      return searchEvents(search, filter, page, below);
-    },
+    listEvents: (filter, page) => searchEvents(search, filter, page, parseCursor(page.cursor, 1)[0]),
 
-    findEventSpan(since: number | undefined, until: number | undefined): EventSpan {
-      const oldest = prepare("select seq, received_at as receivedAt from events order by seq limit 1").get() as
-        | { seq: number; receivedAt: number }
-        | undefined;
+    findEventSpan(since, until) {
+      const oldest = prepare("select seq, received_at as receivedAt from events order by seq limit 1").get();
       if (oldest === undefined) return { afterSeq: 0, upToSeq: 0, received: 0, oldestReceivedAt: undefined };
-      const { seq: last } = prepare("select max(seq) as seq from events").get() as { seq: number };
+      const last: number = prepare("select max(seq) as seq from events").get().seq;
       const firstSince = (time: number | undefined, otherwise: number) =>
         time === undefined ? otherwise : findFirstReceived(prepare, time, last);
       const first = Math.max(oldest.seq, firstSince(since, oldest.seq));
@@ -166,11 +155,12 @@ interface BodyRow {
   checksum: number;
 }
 
-export function createFanOutReads(prepare: Prepare) {
+export function createFanOutReads(prepare: Prepare): AtOnce<EventLog, "loadUnfinishedFanOuts"> {
   return {
-    loadUnfinishedFanOuts(): UnfinishedFanOut[] {
-      return prepare(UNFINISHED).all().map(withPriority) as unknown as UnfinishedFanOut[];
-    },
+    loadUnfinishedFanOuts: () =>
+      prepare(UNFINISHED)
+        .all()
+        .map((row) => ({ ...toRow<UnfinishedFanOut>(row), priority: toPriority(row.priority) })),
   };
 }
 
@@ -180,40 +170,39 @@ function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): num
   let [low, high] = [1, lastSeq + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const event = select.get(middle) as { seq: number; at: number } | undefined;
+    const event: { seq: number; at: number } | undefined = select.get(middle);
     if (event === undefined || event.at >= time) high = middle;
     else low = event.seq + 1;
   }
   return low;
 }
 
-export function toEvent(row: object): StoredEvent {
-  const { operatorStates, ...event } = toRow(row) as unknown as EventSql;
-  const operators = countStates(operatorStates);
+export function toEvent(row: EventSql): StoredEvent {
+  const { operatorStates, ...event } = toRow(row);
+  const operators = countStates(operatorStates ?? "");
   return {
     ...event,
-    ...(operatorStates !== undefined && {
-      open: event.open - operators.open,
-      delivered: event.delivered - operators.delivered,
-      dead: event.dead - operators.dead,
-      cancelled: event.cancelled - operators.cancelled,
-    }),
+    open: event.open - operators.open,
+    delivered: event.delivered - operators.delivered,
+    dead: event.dead - operators.dead,
+    cancelled: event.cancelled - operators.cancelled,
     operators,
-    priority: PRIORITIES[event.priority],
+    priority: toPriority(event.priority),
     origin: event.origin === 0 ? "webhook" : "publish",
-  } as unknown as StoredEvent;
+  };
 }
 
-interface EventSql extends DeliveryCounts {
+export interface EventSql extends Omit<StoredEvent, "operators" | "priority" | "origin"> {
   priority: number;
   origin: number;
-  operatorStates?: string;
+  /** The states of its deliveries to operators' subscriptions, which the columns of counts count too. */
+  operatorStates: string | null | undefined;
 }
 
 const NONE: DeliveryCounts = Object.freeze({ deliveryCount: 0, open: 0, delivered: 0, dead: 0, cancelled: 0 });
 
-function countStates(joined: string | undefined): DeliveryCounts {
-  if (joined === undefined) return NONE;
+function countStates(joined: string): DeliveryCounts {
+  if (joined === "") return NONE;
   const states = joined.split(",").map(Number);
   const count = (isMeant: (state: number) => boolean) => states.filter(isMeant).length;
   return {
@@ -223,9 +212,4 @@ function countStates(joined: string | undefined): DeliveryCounts {
     dead: count((state) => state === STATE.dead),
     cancelled: count((state) => state === STATE.cancelled),
   };
-}
-
-function withPriority(row: object): object {
-  const read = toRow(row);
-  return { ...read, priority: PRIORITIES[read["priority"] as number] };
 }

@@ -3,7 +3,6 @@ import type { DeliveryKey } from "../port/lanes.ts";
 import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
 import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
-import { TENANT_OF } from "./counters.ts";
 import { createEventIdRemoval, LAST_EVENT_SEQ, type DedupeKeys, type DeletedEvent } from "./event-ids.ts";
 import type { DeliveryRow } from "./move.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
@@ -17,6 +16,8 @@ export const PAGE_ROWS = 50;
 /** The maximum number of bytes that one step overwrites; each of them goes through the write-ahead log. */
 const MAX_BYTES = 1024 * 1024;
 
+const ANSWER_BYTES = 8 * 1024;
+
 interface Scanned {
   afterSeq: number;
   isEnd: boolean;
@@ -28,7 +29,6 @@ export interface Walked extends Scanned {
 
 export interface WalkedRow {
   seq: number;
-  /** Whether the row belongs to the tenant. */
   isOwn: number;
   size: number;
 }
@@ -86,26 +86,31 @@ export interface RemovedEvent extends DeletedEvent {
 
 /** Deletes events with all that belongs to them. Counters stay correct: the events are counted as pruned. */
 export function createEventRemoval(db: Database, ids: DedupeKeys) {
-  const countEnds = db.prepare(`
-    select subscription_seq as subscriptionSeq, sum(state = ${delivered}) as delivered, sum(state = ${dead}) as dead,
-      sum(state = ${cancelled}) as cancelled, count(*) as count
-    from deliveries where event_seq between ? and ? group by subscription_seq`);
-  const addPruned = db.prepare(`
-    update counters set pruned_delivered = pruned_delivered + ?2, pruned_dead = pruned_dead + ?3,
-      pruned_cancelled = pruned_cancelled + ?4
-    where tenant_id = ${TENANT_OF} and subscription_seq = ?1`);
-  const addPrunedEvents = db.prepare(`
-    update counters set pruned = pruned + ?2, stored_bytes = stored_bytes - ?3
-    where tenant_id = ?1 and subscription_seq = 0`);
+  const countDeliveries = db.prepare(`
+    update counters set pruned_delivered = pruned_delivered + d.delivered, pruned_dead = pruned_dead + d.dead,
+      pruned_cancelled = pruned_cancelled + d.cancelled
+    from (
+      select subscription_seq as seq, sum(state = ${delivered}) as delivered, sum(state = ${dead}) as dead,
+        sum(state = ${cancelled}) as cancelled
+      from deliveries where (event_seq, subscription_seq) >= (?, ?) and (event_seq, subscription_seq) <= (?, ?)
+      group by subscription_seq) d
+    where tenant_id = coalesce((select tenant_id from records r where r.seq = d.seq), '') and subscription_seq = d.seq`);
+  const countEvents = db.prepare(`
+    update counters set pruned = pruned + e.count, stored_bytes = stored_bytes - e.bytes
+    from (
+      select tenant_id as id, count(*) as count, sum(size) as bytes from events where seq between ? and ?
+      group by tenant_id) e
+    where tenant_id = e.id and subscription_seq = 0`);
   const attempts = createAttempts(db);
   const attemptsOfEvents = createAttemptsOfEvents(db);
-  const removeAll = ["deliveries", "bodies", "taken_messages", "returned_events"].map((table) =>
+  const removeDeliveries = db.prepare("delete from deliveries where event_seq between ? and ?");
+  const removeOthers = ["bodies", "taken_messages", "returned_events"].map((table) =>
     db.prepare(`delete from ${table} where event_seq between ? and ?`),
   );
   const removeEvents = db.prepare("delete from events where seq between ? and ?");
   // Dead letters last: while they exist, their longer retention applies.
   const selectSomeDeliveries = db.prepare(`
-    select subscription_seq, state, attempt_count from deliveries where event_seq = ?
+    select subscription_seq as subscriptionSeq, attempt_count as attemptCount from deliveries where event_seq = ?
     order by state = ${dead}, subscription_seq limit ?`);
   const removeDelivery = db.prepare("delete from deliveries where event_seq = ? and subscription_seq = ?");
   const selectLastSeq = db.prepare("select max(seq) as seq from events");
@@ -118,38 +123,29 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
    */
   function removeRun(run: readonly RemovedEvent[], wall: number | undefined): number {
     const [first, last] = [(run[0] as RemovedEvent).seq, (run.at(-1) as RemovedEvent).seq];
-    if ((selectLastSeq.get() as { seq: number }).seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
-    let count = 0;
-    for (const ends of countEnds.all(first, last) as unknown as Ends[]) {
-      addPruned.run(ends.subscriptionSeq, ends.delivered, ends.dead, ends.cancelled);
-      count += ends.count;
-    }
-    attemptsOfEvents.delete(first, last);
-    for (const remove of removeAll) remove.run(first, last);
-    generatedIds.remove(first, last);
-    removeEvents.run(first, last);
-    const sums = new Map<string, { count: number; bytes: number }>();
+    if (selectLastSeq.get().seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
     for (const event of run) {
       // A parked message may be put back into its queue; it then becomes a new event.
       if (wall === undefined || event.messageState === MESSAGE_STATE.parked) ids.forget(event);
       else ids.leave({ ...event, receivedAt: Math.max(event.receivedAt, event.settledAt ?? 0) }, wall);
-      const sum = sums.get(event.tenantId) ?? { count: 0, bytes: 0 };
-      sums.set(event.tenantId, { count: sum.count + 1, bytes: sum.bytes + event.size });
     }
-    for (const [tenantId, sum] of sums) addPrunedEvents.run(tenantId, sum.count, sum.bytes);
-    return count;
+    countDeliveries.run(first, 0, last, Number.MAX_SAFE_INTEGER);
+    countEvents.run(first, last);
+    attemptsOfEvents.delete(first, last);
+    const { changes } = removeDeliveries.run(first, last);
+    for (const remove of removeOthers) remove.run(first, last);
+    generatedIds.remove(first, last);
+    removeEvents.run(first, last);
+    return changes;
   }
 
-  /**
-   * Deletes a part of an event that has more rows than one step may change; a delivery is always deleted as a whole.
-   */
+  /** Deletes a part of an event that has more rows than one step may change, but always whole deliveries. */
   function removePart(seq: number, maxRows: number): number {
     let [removed, rows] = [0, 0];
-    const deliveries = selectSomeDeliveries.all(seq, maxRows) as unknown as DeliveryRow[];
-    for (const { subscription_seq: subscriptionSeq, state, attempt_count: attemptCount } of deliveries) {
+    for (const { subscriptionSeq, attemptCount } of selectSomeDeliveries.all(seq, maxRows) as DeliveryRow[]) {
       rows += 1 + attemptCount;
       if (removed > 0 && rows > maxRows) break;
-      addPruned.run(subscriptionSeq, ...[delivered, dead, cancelled].map((one) => (state === one ? 1 : 0)));
+      countDeliveries.run(seq, subscriptionSeq, seq, subscriptionSeq);
       attempts.deleteAll({ eventSeq: seq, subscriptionSeq });
       removeDelivery.run(seq, subscriptionSeq);
       removed++;
@@ -157,33 +153,66 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
     return removed;
   }
 
-  return { removeRun, removePart, removeOldMarks: generatedIds.removeOldMarks };
+  return {
+    /**
+     * What one step removes, up to `maxRows` rows and `maxBytes`. `take` gets the events in their order, `endRun` is called
+     * where another lies between them, and at the end. `answerBytes`: what counts for each attempt.
+     */
+    beginStep({ maxRows, maxBytes, answerBytes, wall }: StepLimits) {
+      const sum = { removed: 0, deliveries: 0, bytes: 0 };
+      let run: RemovedEvent[] = [];
+      let [rows, bytes] = [0, 0];
+      return {
+        sum,
+        get rows(): number {
+          return rows;
+        },
+        spend(other: number): void {
+          rows += other;
+        },
+        endRun(): void {
+          if (run.length > 0) sum.deliveries += removeRun(run, wall);
+          sum.removed += run.length;
+          run = [];
+        },
+        /** Returns false when the event does not fit; then the step ends before it. */
+        take(event: RemovedEvent, stand: { deliveries: number; attempts: number }): boolean {
+          const cost = 1 + stand.deliveries + stand.attempts;
+          const size = event.size + stand.attempts * answerBytes;
+          if (rows > 0 && (rows + cost > maxRows || bytes + size > maxBytes)) return false;
+          if (cost > maxRows && stand.deliveries > 0) {
+            sum.deliveries += removePart(event.seq, Math.min(maxRows, maxBytes / answerBytes));
+            return false;
+          }
+          run.push(event);
+          rows += cost;
+          bytes += size;
+          sum.bytes += event.size;
+          return true;
+        },
+      };
+    },
+    removeOldMarks: generatedIds.removeOldMarks,
+  };
 }
 
-interface Ends {
-  subscriptionSeq: number;
-  delivered: number;
-  dead: number;
-  cancelled: number;
-  count: number;
+interface StepLimits {
+  maxRows: number;
+  maxBytes: number;
+  answerBytes: number;
+  /** See `removeRun`. */
+  wall: number | undefined;
 }
-
-/** The maximum stored size of an answer. */
-const ANSWER_BYTES = 8 * 1024;
 
 /** Erases the log of one tenant in the order of numbers, whatever state its events are in. */
-export function createEventErasure(db: Database, { moves, retention }: CommandParts) {
-  const { removal, ids, forgetRing } = retention;
+export function createEventErasure(db: Database, { moves, retention, ring }: CommandParts) {
+  const { removal, ids } = retention;
   const selectEvents = db.prepare(`
     select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
       null as messageState, null as settledAt
     from events where seq > ? order by seq limit ${PAGE_ROWS}`);
   const measure = db.prepare(`
     select count(*) as deliveries, coalesce(sum(attempt_count), 0) as attempts from deliveries where event_seq = ?`);
-  const selectRequests = db.prepare(`
-    select seq, ring, tenant_id = ?1 as isOwn, coalesce(length(body), 0) + coalesce(length(parts), 0) as size
-    from requests where seq > ?2 order by seq limit ${PAGE_ROWS}`);
-  const removeRequest = db.prepare("delete from requests where seq = ?");
   const selectKnown = db.prepare(`
     select event_seq as seq, id, tenant_id as tenantId, dedupe_key as dedupeKey, received_at as receivedAt,
       tenant_id = ?1 as isOwn, 0 as size
@@ -193,67 +222,41 @@ export function createEventErasure(db: Database, { moves, retention }: CommandPa
   function endOpen(seq: number, limit: number): DeliveryKey[] {
     return moves.findOpen(seq, limit).map((row) => {
       moves.end(row, "cancelled");
-      return { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
+      return { eventSeq: row.eventSeq, subscriptionSeq: row.subscriptionSeq };
     });
   }
 
   function eraseEvents(tenantId: string, { afterSeq, maxRows }: WalkPlace) {
-    const sum = { events: 0, deliveries: 0, bytes: 0, ended: [] as DeliveryKey[] };
-    let run: RemovedEvent[] = [];
-    let [rows, bytes] = [0, 0];
-    const endRun = () => {
-      if (run.length > 0) sum.deliveries += removal.removeRun(run, undefined);
-      sum.events += run.length;
-      run = [];
-    };
+    const limits = { maxRows, maxBytes: MAX_BYTES, answerBytes: ANSWER_BYTES };
+    const step = removal.beginStep({ ...limits, wall: undefined });
+    const ended: DeliveryKey[] = [];
     const take = (event: RemovedEvent): boolean => {
       if (event.tenantId !== tenantId) {
-        endRun();
+        step.endRun();
         return true;
       }
-      const ended = endOpen(event.seq, maxRows - rows);
-      sum.ended.push(...ended);
-      rows += ended.length;
-      if (rows >= maxRows) return false;
-      const { deliveries, attempts } = measure.get(event.seq) as { deliveries: number; attempts: number };
-      const cost = 1 + deliveries + attempts;
-      const size = event.size + attempts * ANSWER_BYTES;
-      if (rows > 0 && (rows + cost > maxRows || bytes + size > MAX_BYTES)) return false;
-      if (cost > maxRows && deliveries > 0) {
-        sum.deliveries += removal.removePart(event.seq, Math.min(maxRows, MAX_BYTES / ANSWER_BYTES));
-        return false;
-      }
-      run.push(event);
-      rows += cost;
-      bytes += size;
-      sum.bytes += event.size;
-      return true;
+      const open = endOpen(event.seq, maxRows - step.rows);
+      ended.push(...open);
+      step.spend(open.length);
+      return step.rows < maxRows && step.take(event, measure.get(event.seq));
     };
-    const scanned = scan((after) => selectEvents.all(after) as unknown as RemovedEvent[], afterSeq, take);
-    endRun();
-    return { ...sum, ...scanned };
+    const scanned = scan((after): RemovedEvent[] => selectEvents.all(after), afterSeq, take);
+    step.endRun();
+    const { removed: events, deliveries, bytes } = step.sum;
+    return { events, deliveries, bytes, ended, ...scanned };
   }
 
   return {
     eraseEvents,
-    eraseRequests(tenantId: string, place: WalkPlace): Walked {
-      const next = (after: number) => selectRequests.all(tenantId, after) as unknown as OwnedRequest[];
-      return walkOn(next, place, ({ seq, ring }) => {
-        removeRequest.run(seq);
-        forgetRing(ring);
-      });
-    },
+    eraseRequests: (tenantId: string, place: WalkPlace): Walked =>
+      ring.removeAmong(place, (request) => request.tenantId === tenantId),
     /** The remembered ids of events that were deleted earlier. */
     eraseKnownIds(tenantId: string, place: WalkPlace): Walked {
-      const next = (after: number) => selectKnown.all(tenantId, after) as unknown as (DeletedEvent & WalkedRow)[];
+      const next = (after: number): (DeletedEvent & WalkedRow)[] => selectKnown.all(tenantId, after);
       return walkOn(next, place, (event) => {
         ids.forget(event);
         removeKnown.run(event.seq);
       });
     },
   };
-}
-
-interface OwnedRequest extends WalkedRow {
-  ring: string;
 }

@@ -28,7 +28,7 @@ const PRIMARY_MESSAGES = new Map([
   ["file is not a database", 26],
 ]);
 
-export function judgeFault(error: unknown): Fault {
+export function classifyFault(error: unknown): Fault {
   if (error instanceof FatalFault) return "fatal";
   const code = sqliteCode(error);
   return code === undefined ? "item" : (PRIMARY_CODES[code & 0xff] ?? "item");
@@ -53,5 +53,5 @@ function sqliteCode(error: unknown): number | undefined {
 }
 
 export function reportFault(error: unknown): FaultReport {
-  return describeFault(error, judgeFault(error), isCorruption(error));
+  return describeFault(error, classifyFault(error), isCorruption(error));
 }

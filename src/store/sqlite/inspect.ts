@@ -1,37 +1,10 @@
 import { existsSync, statSync } from "node:fs";
-import { openReadConnection, refuseDamagedLog, type Database } from "./connection.ts";
+import { openReadConnection, rejectDamagedLog, type Database } from "./connection.ts";
 import { getKnownSchemaVersion } from "./copy-database.ts";
 import { countOpenDeliveries } from "./counters.ts";
 import { findDamagedRows } from "./checked-rows.ts";
 import { LAST_KNOWN_NOW } from "./writer.ts";
 import { createQueries } from "./queries.ts";
-
-/** Facts about a database, read from outside, with or without a running gateway. */
-export interface Inspection {
-  version: string;
-  journalMode: string;
-  schemaVersion: number;
-  /** The newest schema that this release knows. */
-  knownSchemaVersion: number;
-  /** Empty when all pages are intact, and all events and kept requests as they were written. */
-  damages: readonly string[];
-  sizeBytes: number;
-  openDeliveries: number;
-  /** Open deliveries by the counters minus those by the rows: must be 0. */
-  imbalance: number;
-  lastKnownNow: number;
-  oldestReceivedAt: number | undefined;
-  /** When the last complete retention run began. */
-  lastPrunedAt: number | undefined;
-  /** Roughly how many events have exceeded their retention since that run began. */
-  dueEvents: number;
-  /** As stored: credentials are encrypted. */
-  sources: readonly { name: string; data: string }[];
-  /** Settings of subscriptions and targets, except for the encrypted ones. */
-  destinations: readonly unknown[];
-}
-
-type SourceText = Inspection["sources"][number];
 
 const MAX_DAMAGES = 10;
 const SELECT_SOURCES = `
@@ -41,12 +14,12 @@ const SELECT_DESTINATIONS = `
   select data from records where kind in ('subscription', 'target') and deleted_at is null order by id`;
 
 /**
- * Undefined when there is no database yet. Writes nothing. Only of the deliveries are the indexes compared with the rows,
- * which takes long: a delivery that is missing in an index is never sent.
+ * Facts about a database, read from outside, with or without a running gateway. Undefined when there is none yet. Writes
+ * nothing. Compares indexes with rows, which takes long, only of deliveries: one that an index lacks is never sent.
  */
-export function inspectDatabase(file: string, keptMs: number, wall: number): Inspection | undefined {
+export function inspectDatabase(file: string, keptMs: number, wall: number) {
   if (!existsSync(file)) return undefined;
-  refuseDamagedLog(`${file}-wal`);
+  rejectDamagedLog(`${file}-wal`);
   const db = openReadConnection(file);
   try {
     const pages = [`quick_check(${MAX_DAMAGES})`, "integrity_check(deliveries)"]
@@ -66,15 +39,21 @@ export function inspectDatabase(file: string, keptMs: number, wall: number): Ins
       journalMode: String(readColumn(db, "pragma journal_mode")[0]),
       schemaVersion: Number(readColumn(db, "select max(version) from migrations")[0]),
       knownSchemaVersion: getKnownSchemaVersion(),
+      /** Empty when all pages are intact, and all events and kept requests as they were written. */
       damages: damages.map(String),
       sizeBytes: statSync(file).size,
       openDeliveries: countOpenDeliveries((sql) => db.prepare(sql)),
+      /** Open deliveries by the counters minus those by the rows: must be 0. */
       imbalance: reads.findImbalance(),
       lastKnownNow: Number(readColumn(db, `select value from meta where key = '${LAST_KNOWN_NOW}'`)[0] ?? 0),
       oldestReceivedAt: span.oldestReceivedAt,
+      /** When the last complete retention run began. */
       lastPrunedAt: lastPrunedAt ?? undefined,
+      /** Roughly how many events have exceeded their retention since that run began. */
       dueEvents: span.received,
-      sources: db.prepare(SELECT_SOURCES).all() as unknown as SourceText[],
+      /** As stored: credentials are encrypted. */
+      sources: db.prepare(SELECT_SOURCES).all() as { name: string; data: string }[],
+      /** Settings of subscriptions and targets, except for the encrypted ones. */
       destinations: readColumn(db, SELECT_DESTINATIONS).map((data) => JSON.parse(String(data)) as unknown),
     };
   } finally {
@@ -88,3 +67,5 @@ function readColumn(db: Database, sql: string): unknown[] {
     .all()
     .map((row) => Object.values(row as Record<string, unknown>)[0]);
 }
+
+export type Inspection = NonNullable<ReturnType<typeof inspectDatabase>>;

@@ -1,26 +1,19 @@
 import { addPacked, createHistogram, packHistogram } from "../../model/latency-histogram.ts";
-import { refuse, type Refused } from "../../model/errors.ts";
+import { refuse } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
-import type {
-  AttemptStats,
-  JobRow,
-  JobRun,
-  JobRunEnd,
-  JobRunStart,
-  Pruned,
-  PruneStep,
-  StartedJobRun,
-} from "../port/jobs.ts";
-import type { AttemptStatsQuery } from "../port/reads.ts";
+import type { AttemptStats, JobRow, JobRun, Jobs, Pruned, PruneStep } from "../port/jobs.ts";
+import type { Reads } from "../port/reads.ts";
 import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
-import { toRow } from "./query-rows.ts";
+import { asFields, toRow, type AtOnce } from "./query-rows.ts";
 
-export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
+type JobWrites = AtOnce<Jobs, "schedule" | "start" | "renew" | "end">;
+
+export function createJobWrites(db: Database, at: Readonly<BatchTime>): JobWrites {
   const schedule = db.prepare(`
     insert into jobs (name, next_run_at) values (?, ?)
     on conflict do update set next_run_at = min(coalesce(next_run_at, excluded.next_run_at), excluded.next_run_at)`);
-  const find = db.prepare("select name, next_run_at, runner, lease_until from jobs where name = ?");
+  const find = db.prepare(`select ${asFields("next_run_at, runner, lease_until")} from jobs where name = ?`);
   const take = db.prepare("update jobs set next_run_at = null, runner = ?, lease_until = ? where name = ?");
   const renew = db.prepare("update jobs set lease_until = ? where name = ? and runner = ?");
   const free = db.prepare(`
@@ -39,38 +32,35 @@ export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
     delete from job_runs where job = ?1 and number <= (select max(number) from job_runs where job = ?1) - ?2`);
 
   return {
-    schedule(name: string, dueAt: number): void {
-      schedule.run(name, dueAt);
-    },
+    schedule: (name, dueAt) => void schedule.run(name, dueAt),
 
-    start({ name, trigger, runner, leaseMs }: JobRunStart): StartedJobRun | Refused {
+    start({ name, trigger, runner, leaseMs }) {
       const { now, wall } = at;
-      const row = find.get(name) as JobSql | undefined;
+      const row: JobSql | undefined = find.get(name);
       if (row === undefined) return refuse("not_found", `There is no job ${name}.`);
-      const heldUntil = row.runner === null ? 0 : (row.lease_until ?? 0);
+      const heldUntil = row.runner === null ? 0 : (row.leaseUntil ?? 0);
       if (heldUntil > now) return { kind: "busy", until: heldUntil };
-      const isDue = row.runner !== null || (row.next_run_at ?? now) <= now;
-      if (!isDue && trigger === "schedule") return { kind: "early", nextRunAt: row.next_run_at ?? now };
+      const nextRunAt = row.nextRunAt ?? now;
+      const isDue = row.runner !== null || nextRunAt <= now;
+      if (!isDue && trigger === "schedule") return { kind: "early", nextRunAt };
       // The previous runner did not come back.
       if (row.runner !== null) interrupt.run(wall, name);
       take.run(runner, now + leaseMs, name);
-      return { kind: "started", number: (insertRun.get(name, trigger, wall) as { number: number }).number };
+      return { kind: "started", number: insertRun.get(name, trigger, wall).number };
     },
 
-    renew(name: string, runner: string, leaseMs: number): boolean {
-      return renew.run(at.now + leaseMs, name, runner).changes > 0;
-    },
+    renew: (name, runner, leaseMs) => renew.run(at.now + leaseMs, name, runner).changes > 0,
 
-    end({ name, runner, number, result, summary, error, nextRunAt, keep }: JobRunEnd): number {
+    end({ name, runner, number, result, summary, error, nextRunAt, keep }) {
       endRun.run(result, at.wall, summary ?? null, error ?? null, name, number);
-      const freed = free.get(nextRunAt, name, runner) as { next_run_at: number } | undefined;
+      const freed = free.get(nextRunAt, name, runner);
       trim.run(name, keep);
       return freed?.next_run_at ?? nextRunAt;
     },
   };
 }
 
-export function createJobReads(db: Database) {
+export function createJobReads(db: Database): AtOnce<Jobs, "load"> {
   const selectJobs = db.prepare(`
     select name, next_run_at as nextRunAt, case when runner is not null then lease_until end as leaseUntil from jobs
     order by name`);
@@ -78,24 +68,23 @@ export function createJobReads(db: Database) {
     select number, cause as trigger, started_at as startedAt, ended_at as endedAt, result, summary, error from job_runs
     where job = ? order by number desc`);
   return {
-    load(): JobRow[] {
-      const jobs = selectJobs.all().map(toRow) as unknown as Omit<JobRow, "runs">[];
-      return jobs.map((job) => ({ ...job, runs: selectRuns.all(job.name).map(toRow) as unknown as JobRun[] }));
+    load() {
+      const jobs = selectJobs.all().map(toRow<Omit<JobRow, "runs">>);
+      return jobs.map((job) => ({ ...job, runs: selectRuns.all(job.name).map(toRow<JobRun>) }));
     },
   };
 }
 
 interface JobSql {
-  name: string;
-  next_run_at: number | null;
+  nextRunAt: number | null;
   runner: string | null;
-  lease_until: number | null;
+  leaseUntil: number | null;
 }
 
 /** Statistics by minute for the last hours and by hour for the last days; every delta updates both. */
 const SPANS = { minute: 1, hour: 60 } as const;
 
-export function createAttemptStatsWrites(db: Database) {
+export function createAttemptStatsWrites(db: Database): AtOnce<Jobs, "addAttemptStats"> {
   const find = db.prepare(
     "select latencies from attempt_stats where span_minutes = ? and at = ? and subscription_seq = ?",
   );
@@ -108,13 +97,13 @@ export function createAttemptStatsWrites(db: Database) {
 
   function add(span: number, { minute, subscriptionSeq, attempts, failures, latencies }: AttemptStats): void {
     const at = minute - (minute % span);
-    const known = find.get(span, at, subscriptionSeq) as { latencies: Uint8Array } | undefined;
+    const known: Pick<AttemptStats, "latencies"> | undefined = find.get(span, at, subscriptionSeq);
     if (known === undefined) insert.run(span, at, subscriptionSeq, attempts, failures, latencies);
     else update.run(span, at, subscriptionSeq, attempts, failures, sum(known.latencies, latencies));
   }
 
   return {
-    addAttemptStats(deltas: readonly AttemptStats[]): void {
+    addAttemptStats(deltas) {
       for (const delta of deltas) {
         add(SPANS.minute, delta);
         add(SPANS.hour, delta);
@@ -130,7 +119,7 @@ function sum(one: Uint8Array, other: Uint8Array): Uint8Array {
   return packHistogram(histogram);
 }
 
-export function createAttemptStatsReads(db: Database) {
+export function createAttemptStatsReads(db: Database): AtOnce<Reads, "loadAttemptStats"> {
   // One index seek for each span of each subscription: rows of other subscriptions are never read.
   const select = db.prepare(`
     with recursive spans (at) as (select ?3 union all select at + ?1 from spans where at + ?1 <= ?4)
@@ -138,9 +127,8 @@ export function createAttemptStatsReads(db: Database) {
     from json_each(?2) s cross join spans cross join attempt_stats a
       on a.span_minutes = ?1 and a.at = spans.at and a.subscription_seq = s.value`);
   return {
-    loadAttemptStats({ span, subscriptionSeqs, since, until }: AttemptStatsQuery): AttemptStats[] {
-      return select.all(SPANS[span], JSON.stringify(subscriptionSeqs), since, until);
-    },
+    loadAttemptStats: ({ span, subscriptionSeqs, since, until }) =>
+      select.all(SPANS[span], JSON.stringify(subscriptionSeqs), since, until),
   };
 }
 

@@ -19,13 +19,9 @@ export interface LocalWrite {
 export function addRecordToDatabase(record: RecordChange, write: LocalWrite): void {
   writeLocally(write, (db, audit) => {
     const { at } = write;
-    const result = createRecordWrites(db, {
-      at: { wall: at },
-      accept: { accept: refuse },
-      audit,
-      insertReplay: refuse,
-    }).write([record], { at, audit: [write.audit] });
-    if (result.kind === "refused") {
+    const parts = { at: { wall: at }, accept: { accept: reject }, audit, insertReplay: reject };
+    const result = createRecordWrites(db, parts).write([record], { at, audit: [write.audit] });
+    if (result.kind === "rejected") {
       throw new PosthornError("conflict", `The ${record.kind} ${record.id} could not be added: ${result.why}.`);
     }
   });
@@ -36,20 +32,19 @@ export function addAuditEntry(write: LocalWrite): void {
   writeLocally(write, (_, audit) => audit.append([write.audit], write.at));
 }
 
-/** Called before a key is created for the database. */
-export function refuseMissingDatabase(file: string): void {
+export function rejectMissingDatabase(file: string): void {
   if (existsSync(file)) return;
   throw new PosthornError("not_found", `There is no database ${file}. Start the gateway once, or pass its --data-dir.`);
 }
 
 function writeLocally({ file, auditSeedHex }: LocalWrite, work: (db: Database, audit: AuditLog) => void): void {
-  refuseMissingDatabase(file);
+  rejectMissingDatabase(file);
   const { db } = openWriteConnection({ file });
   try {
     // Checkpoints are left to the running gateway.
     db.exec("pragma wal_autocheckpoint = 0; begin immediate");
-    const { value } = db.prepare("select value from meta where key = 'store_id'").get() as { value: string };
-    const audit = createAuditLog(db, value, auditSeedHex);
+    const { value: storeId } = db.prepare("select value from meta where key = 'store_id'").get();
+    const audit = createAuditLog(db, storeId, auditSeedHex);
     work(db, audit);
     audit.write();
     db.exec("commit");
@@ -58,6 +53,6 @@ function writeLocally({ file, auditSeedHex }: LocalWrite, work: (db: Database, a
   }
 }
 
-function refuse(): never {
+function reject(): never {
   throw new Error("only the gateway itself can write events and jobs");
 }

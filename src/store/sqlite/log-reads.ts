@@ -4,6 +4,7 @@ import type {
   DeletedSpan,
   LogPage,
   LogPosition,
+  LogReads,
   LogRequest,
   LoggedAttempt,
   LoggedAttemptFacts,
@@ -11,16 +12,18 @@ import type {
 } from "../port/log-reads.ts";
 import { readLastAttemptSeq } from "./attempts.ts";
 import type { Database } from "./connection.ts";
-import { DELIVERY_COLUMNS, toDelivery } from "./delivery-reads.ts";
+import { DELIVERY_COLUMNS, toDelivery, type DeliverySql } from "./delivery-reads.ts";
 import { readLastSeq } from "./event-ids.ts";
 import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
-import { OWNER, readAtOnce, toRow, type Prepare } from "./query-rows.ts";
+import { OWNER, readAtOnce, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 
 /** The maximum bytes of bodies in one page; a page always has at least one event. */
 const PAGE_BODY_BYTES = 1_048_576;
 
 const EVENTS = `
-  select ${EVENT_COLUMNS}, e.size <= ?4 or e.type in (select value from json_each(?5)) as hasBody
+  select ${EVENT_COLUMNS}, e.size <= ?4 or e.type in (select value from json_each(?5)) as hasBody,
+    (select json_group_array(d.subscription_seq) from deliveries d
+      where d.event_seq = e.seq and d.subscription_seq in (select value from json_each(?6))) as subscriptionSeqs
   from events e where e.seq > ?1 and e.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by e.seq`;
 
 const ATTEMPTS = `
@@ -35,16 +38,14 @@ export function createLogReads(
   db: Database,
   prepare: Prepare,
   findSoundBody: (eventSeq: number) => Uint8Array | undefined,
-) {
-  function findLogEnd(): LogPosition {
-    return { eventSeq: readLastSeq({ prepare }), attemptSeq: readLastAttemptSeq({ prepare }) };
-  }
+): AtOnce<LogReads, "findLogEnd" | "readLog"> {
+  const findLogEnd = () => ({ eventSeq: readLastSeq({ prepare }), attemptSeq: readLastAttemptSeq({ prepare }) });
 
   /** The last number that a page covers; beyond deleted rows, up to the next existing one. */
   function coverNumbers(log: "events" | "attempts", after: number, last: number, limit: number): number {
     const cut = Math.min(last, after + limit);
     if (cut === last || prepare(`select 1 from ${log} where seq > ? and seq <= ? limit 1`).get(after, cut)) return cut;
-    const next = prepare(`select min(seq) as seq from ${log} where seq > ?`).get(cut) as { seq: number | null };
+    const next = prepare(`select min(seq) as seq from ${log} where seq > ?`).get(cut);
     return next.seq === null ? last : Math.min(last, next.seq - 1);
   }
 
@@ -52,7 +53,7 @@ export function createLogReads(
   function fitBodies(after: number, upTo: number, maxBodyBytes: number): number {
     const sizes = prepare("select seq, size from events where seq > ? and seq <= ? order by seq");
     let bytes = 0;
-    for (const { seq, size } of sizes.all(after, upTo) as { seq: number; size: number }[]) {
+    for (const { seq, size } of sizes.all(after, upTo)) {
       if (bytes > 0 && bytes + Math.min(size, maxBodyBytes) > PAGE_BODY_BYTES) return seq - 1;
       if (size <= maxBodyBytes) bytes += size;
     }
@@ -64,61 +65,35 @@ export function createLogReads(
     const select = prepare(`
       select min(seq) as seq from events
       where fan_out_cursor is not null and seq > ? and seq <= ? and published_at >= ?`);
-    const { seq } = select.get(after, upTo, since) as { seq: number | null };
+    const { seq } = select.get(after, upTo, since);
     return seq === null ? upTo : seq - 1;
   }
 
   function findDeleted(after: number, upTo: number): DeletedSpan | undefined {
-    const { count } = prepare("select count(*) as count from events where seq > ? and seq <= ?").get(after, upTo) as {
-      count: number;
-    };
-    if (count === upTo - after) return undefined;
-    let complete = upTo;
-    for (const { seq } of prepare("select seq from events where seq > ? and seq <= ? order by seq desc").all(
-      after,
-      upTo,
-    ) as { seq: number }[]) {
-      if (seq !== complete) break;
-      complete--;
-    }
-    const next = prepare("select received_at as at from events where seq > ? order by seq limit 1").get(complete) as
-      | { at: number }
-      | undefined;
+    const select = prepare("select seq from events where seq > ? and seq <= ? order by seq desc");
+    const rows: { seq: number }[] = select.all(after, upTo);
+    if (rows.length === upTo - after) return undefined;
+    const gapAt = rows.findIndex(({ seq }, i) => seq !== upTo - i);
+    const complete = upTo - (gapAt === -1 ? rows.length : gapAt);
+    const next = prepare("select received_at as at from events where seq > ? order by seq limit 1").get(complete);
     return { completeSince: next?.at };
   }
 
   function readEvents(after: number, upTo: number, request: LogRequest): LoggedEvent[] {
     const { tenantId, maxBodyBytes = -1, bodiesOf = [], subscriptionSeqs = [] } = request;
-    const rows = prepare(EVENTS).all(after, upTo, tenantId ?? null, maxBodyBytes, JSON.stringify(bodiesOf));
-    const wanted = new Map<number, number[]>();
-    if (subscriptionSeqs.length > 0) {
-      const found = prepare(`
-        select event_seq as eventSeq, subscription_seq as subscriptionSeq from deliveries
-        where event_seq > ? and event_seq <= ? and subscription_seq in (select value from json_each(?))`);
-      for (const { eventSeq, subscriptionSeq } of found.all(after, upTo, JSON.stringify(subscriptionSeqs)) as {
-        eventSeq: number;
-        subscriptionSeq: number;
-      }[]) {
-        wanted.set(eventSeq, [...(wanted.get(eventSeq) ?? []), subscriptionSeq]);
-      }
-    }
-    return rows.map((row) => {
-      const { hasBody, ...event } = toEvent(row) as LoggedEvent & { hasBody: number };
-      const body = hasBody === 1 ? findSoundBody(event.seq) : undefined;
-      return { ...event, ...(body !== undefined && { body }), subscriptionSeqs: wanted.get(event.seq) ?? [] };
-    });
-  }
-
-  function readAttempts(after: number, upTo: number, { tenantId }: LogRequest): LoggedAttempt[] {
-    return prepare(ATTEMPTS)
-      .all(after, upTo, tenantId ?? null)
-      .map(toLoggedAttempt);
+    const lists = [JSON.stringify(bodiesOf), JSON.stringify(subscriptionSeqs)];
+    const rows = prepare(EVENTS).all(after, upTo, tenantId ?? null, maxBodyBytes, ...lists);
+    return rows.map(({ hasBody, subscriptionSeqs: found, ...row }) => ({
+      ...toEvent(row),
+      body: hasBody === 1 ? findSoundBody(row.seq) : undefined,
+      subscriptionSeqs: JSON.parse(found) as number[],
+    }));
   }
 
   /** Attempts whose events were not read yet must wait for them. */
   function cutAttempts(after: number, upTo: number, eventSeq: number): number {
     const select = prepare("select min(seq) as seq from attempts where seq > ? and seq <= ? and event_seq > ?");
-    const { seq } = select.get(after, upTo, eventSeq) as { seq: number | null };
+    const { seq } = select.get(after, upTo, eventSeq);
     return seq === null ? upTo : seq - 1;
   }
 
@@ -130,9 +105,10 @@ export function createLogReads(
     if (maxBodyBytes !== undefined) eventSeq = fitBodies(after.eventSeq, eventSeq, maxBodyBytes);
     const covered = coverNumbers("attempts", after.attemptSeq, upTo.attemptSeq, limit);
     const attemptSeq = cutAttempts(after.attemptSeq, covered, eventSeq);
+    const selectAttempts = () => prepare(ATTEMPTS).all(after.attemptSeq, attemptSeq, request.tenantId ?? null);
     return {
       events: request.of === "attempts" ? [] : readEvents(after.eventSeq, eventSeq, request),
-      attempts: request.of === "events" ? [] : readAttempts(after.attemptSeq, attemptSeq, request),
+      attempts: request.of === "events" ? [] : selectAttempts().map(toLoggedAttempt),
       position: { eventSeq, attemptSeq },
       // Attempts that wait for an unfinished fan-out are no reason to read again at once.
       isEnd: eventSeq === ready && (attemptSeq === upTo.attemptSeq || ready < upTo.eventSeq),
@@ -143,20 +119,21 @@ export function createLogReads(
   return {
     findLogEnd,
     /** Of one moment, so that every attempt finds its event. */
-    readLog: (after: LogPosition, request: LogRequest): LogPage => readAtOnce(db, () => readPage(after, request)),
+    readLog: (after, request) => readAtOnce(db, () => readPage(after, request)),
   };
 }
 
 interface AttemptRow
-  extends Omit<LoggedAttemptFacts, "result" | "trigger">, Pick<LoggedAttempt, "seq" | "source" | "orderingKey"> {
+  extends
+    DeliverySql,
+    Pick<LoggedAttempt, "seq" | "source" | "orderingKey">,
+    Omit<LoggedAttemptFacts, "result" | "trigger"> {
   result: number;
   cause: number;
 }
 
-function toLoggedAttempt(row: object): LoggedAttempt {
-  const { seq, source, orderingKey, number, startedAt, durationMs, code, error, ...rest } = toRow(
-    row,
-  ) as unknown as AttemptRow;
+function toLoggedAttempt(row: AttemptRow): LoggedAttempt {
+  const { seq, source, orderingKey, number, startedAt, durationMs, code, error, ...rest } = toRow(row);
   const { result, cause, ...delivery } = rest;
   const kinds = { result: ATTEMPT_RESULTS[result] ?? "error", trigger: ATTEMPT_TRIGGERS[cause] ?? "first" } as const;
   const attempt = { number, startedAt, durationMs, ...kinds, code, error };

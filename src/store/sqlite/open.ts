@@ -56,10 +56,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
   const { storeId, version, syncMode, lastKnownNow, doubt } = writer.info;
   const damages = createDamages();
-  if (doubt !== undefined) damages.note(doubt);
+  if (doubt !== undefined) damages.record(doubt);
   const clock = createClock(lastKnownNow);
   const { onFatal, onFault, onCommit } = options;
-  const commits = createGroupCommit({ port: writer, clock, onFatal, onFault, onCommit, onDamage: damages.note });
+  const commits = createGroupCommit({ port: writer, clock, onFatal, onFault, onCommit, onDamage: damages.record });
   let closing: Promise<void> | undefined;
 
   /** Methods of a port that write, in the group commit. */
@@ -77,8 +77,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         ? damages.watch(reader.read(port, name, args))
         : Promise.reject(new PosthornError("shutting_down", "The store is closed.", { retryAfterS: 5 })),
     );
-  const readDamaged = read("reads", "listDamagedDeliveries");
-  const writeRecords = written("records", "write", "noteStates");
+  const { listDamages } = read("reads", "listDamages");
+  const writeRecords = written("records", "write", "recordStates");
 
   async function close(): Promise<void> {
     await commits.drain();
@@ -101,7 +101,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         });
       },
       logRequest: commits.logRequest,
-      ...written("events", "fanOut", "noteRequestReplay", "eraseBody", "settleMessage", "reopenByMessage"),
+      ...written("events", "fanOut", "recordRequestReplay", "eraseBody", "settleMessage", "reopenByMessage"),
       ...read("events", "loadUnfinishedFanOuts"),
     },
 
@@ -123,7 +123,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     records: {
       write: ({ changes, ...rest }) => writeRecords.write(changes, rest),
-      noteStates: writeRecords.noteStates,
+      recordStates: writeRecords.recordStates,
       ...read("records", "load", "changesSince", "find", "list", "listVersions", "findVersion", "findMark"),
     },
 
@@ -131,20 +131,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       ...read("reads", "findEvent", "findMessage", "loadEvent", "listEvents", "findEventSpan"),
       ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters"),
       ...read("reads", "groupDeadLetters", "walk", "countReopened"),
-      ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
-      ...read(
-        "reads",
-        "loadCounters",
-        "loadDeliveryCounters",
-        "findImbalance",
-        "loadTenantUsage",
-        "loadAttemptStats",
-        "loadReusableBytes",
-      ),
-      ...read("reads", "findLogEnd", "readLog"),
-      ...read("reads", "findOldestOpen", "countBlockedKeys"),
+      ...read("reads", "listRequests", "findRequest", "loadRequestBody", "findLogEnd", "readLog"),
+      ...read("reads", "loadCounters", "loadDeliveryCounters", "findImbalance", "loadTenantUsage"),
+      ...read("reads", "loadAttemptStats", "loadReusableBytes", "findOldestOpen", "countBlockedKeys"),
       async listDamages() {
-        return [...(await readDamaged.listDamagedDeliveries()), ...damages.list()];
+        return [...(await listDamages()), ...damages.list()];
       },
     },
 
@@ -169,7 +160,6 @@ type Carried<Methods, Name extends keyof Methods> = {
   [N in Name]: Methods[N] extends Method ? (...args: Parameters<Methods[N]>) => Promise<ReturnType<Methods[N]>> : never;
 };
 
-/** Creates the methods of these names, each carried out by `call`. */
 function byName<Methods, Name extends keyof Methods & string>(
   names: readonly Name[],
   call: (name: Name, args: readonly unknown[]) => Promise<unknown>,
@@ -187,11 +177,7 @@ interface WriterHandle extends BatchPort {
   close(): Promise<void>;
 }
 
-interface ReaderHandle {
-  /** Calls a query by port and method name. */
-  read(port: string, name: string, args: readonly unknown[]): Promise<unknown>;
-  close(): Promise<void>;
-}
+type ReaderHandle = ReturnType<typeof startReaderThread>;
 
 /** Without threads everything happens in the caller's turn, for simulations in virtual time. */
 function openLocally(options: WriterOptions) {
@@ -271,8 +257,7 @@ async function startWriterThread(worker: Worker, options: WriterOptions): Promis
   }
   worker.on("error", (error) => lose({ ...reportFault(error), fault: "fatal" }));
   worker.on("exit", () => isClosing || lose({ fault: "fatal", message: "the writer thread ended" }));
-  worker.on("message", (messages: readonly ResultMessage[] | "closed" | { lost: FaultReport }) => {
-    if (messages === "closed") return;
+  worker.on("message", (messages: readonly ResultMessage[] | { lost: FaultReport }) => {
     if ("lost" in messages) return lose(messages.lost);
     const answered = waiting.splice(0, messages.length);
     answered.forEach(({ batch, done }, i) => done(fromResultMessage(messages[i] as ResultMessage, batch)));
@@ -303,7 +288,7 @@ async function startWriterThread(worker: Worker, options: WriterOptions): Promis
   };
 }
 
-function startReaderThread(worker: Worker, file: string): ReaderHandle {
+function startReaderThread(worker: Worker, file: string) {
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: unknown) => void }>();
   const ended = whenEnded(worker);
   let lastId = 0;
@@ -325,16 +310,17 @@ function startReaderThread(worker: Worker, file: string): ReaderHandle {
   worker.postMessage(file);
 
   return {
-    read: (port, name, args) =>
+    /** Calls a query by port and method name. */
+    read: (port: string, name: string, args: readonly unknown[]): Promise<unknown> =>
       new Promise((resolve, reject) => {
         if (lost !== undefined) return reject(lost);
         const id = ++lastId;
         waiting.set(id, { resolve, reject });
         worker.postMessage({ id, port, name, args });
       }),
-    async close() {
+    close(): Promise<void> {
       worker.postMessage("close");
-      await ended;
+      return ended;
     },
   };
 }
@@ -350,30 +336,29 @@ const MAX_KEPT = 100;
 function createDamages() {
   const found = new Set<string>();
 
-  function note(description: string): void {
+  function record(description: string): void {
     if (found.size < MAX_KEPT) found.add(description);
   }
 
-  function noteError(error: unknown): void {
+  function recordError(error: unknown): void {
     const damage = error instanceof PosthornError ? error.details?.["damage"] : undefined;
-    if (typeof damage === "string") note(damage);
+    if (typeof damage === "string") record(damage);
   }
 
   return {
-    note,
-    /** Notes the damage that a call meets. */
+    record,
     async watch<T>(call: Promise<T>): Promise<T> {
       try {
         return await call;
       } catch (error) {
-        noteError(error);
+        recordError(error);
         throw error;
       }
     },
-    /** The error for a write that failed; notes the damage, if that is why. */
+    /** The error for a write that failed; records the damage, if that is why. */
     toError(report: FaultReport): PosthornError {
       const error = faultError(report);
-      noteError(error);
+      recordError(error);
       return error;
     },
     list: (): readonly Damage[] => [...found].map((description) => ({ description })),

@@ -1,11 +1,8 @@
 import { PosthornError } from "../../model/errors.ts";
-import type { Page } from "../port/reads.ts";
+import type { Page, PageOf } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 
-/**
- * The owner of the subscription of delivery `d`, to whom the delivery belongs. As a subquery: a condition on a joined table
- * would let SQLite begin with that, and sort.
- */
+/** To whom the delivery `d` belongs. With a condition on a joined table SQLite would begin there, and sort. */
 export const OWNER = "(select tenant_id from records where seq = d.subscription_seq)";
 
 /** Reads everything from one moment, whatever is written meanwhile. */
@@ -17,6 +14,11 @@ export function readAtOnce<T>(db: Database, read: () => T): T {
     db.exec("commit");
   }
 }
+
+/** Methods of a port as a thread of this driver runs them. */
+export type AtOnce<Port, Name extends keyof Port> = {
+  [N in Name]: Port[N] extends (...args: infer Args) => Promise<infer Result> ? (...args: Args) => Result : never;
+};
 
 export type Prepare = (sql: string) => Statement;
 export type Value = string | number | bigint | null;
@@ -32,10 +34,10 @@ export function createPrepare(db: Database): Prepare {
 }
 
 /** Null in SQL becomes undefined. */
-export function toRow(row: object): Record<string, unknown> {
+export function toRow<Row extends object>(row: Row): Row {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(row)) out[key] = value ?? undefined;
-  return out;
+  return out as Row;
 }
 
 /** A list of columns by the names of their fields: `tenant_id as tenantId`. */
@@ -46,7 +48,10 @@ export function asFields(columns: string): string {
 
 type Condition = readonly [string, ...(Value | undefined)[]];
 
-/** Those of the conditions that have a value, as one. `always` is inserted as it is. */
+/**
+ * Those of the conditions that have a value, as one. `always` is inserted as it is: there stands the condition of a
+ * partial index, which SQLite uses only when that is spelt out.
+ */
 export function allOf(list: readonly Condition[], always = "true") {
   const given = list.filter(([, value]) => value !== undefined);
   return {
@@ -55,34 +60,31 @@ export function allOf(list: readonly Condition[], always = "true") {
   };
 }
 
-/** In `always` stands the condition of a partial index: SQLite uses the index only when that is spelt out. */
-export function conditions(list: readonly Condition[], always?: string) {
-  const { sql, values } = allOf(list, always);
-  return { sql: `where ${sql}`, values };
-}
-
-/** Reads one row more than the page holds, which tells whether there is a next page. */
-export function readPage<Row extends object>(
+/** Reads one row more than the page holds, to know whether there is a next page. */
+export function readPage<Row extends object, Shown>(
   statement: Statement,
   values: readonly Value[],
-  { limit }: Page,
+  { limit }: Pick<Page, "limit">,
   cursorOf: (row: Row) => string,
-) {
-  const rows = statement.all(...values, limit + 1).map(toRow) as Row[];
+  toShown: (row: Row) => Shown,
+): PageOf<Shown> {
+  const rows: Row[] = statement.all(...values, limit + 1);
   const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  return { shown, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : undefined };
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return { rows: shown.map(toShown), nextCursor: last && cursorOf(last) };
 }
 
-export function parseCursor(cursor: string, parts: number): number[] {
+export const cursorOfSeq = ({ seq }: { seq: number }) => String(seq);
+
+/** The numbers of a cursor; none on the first page. */
+export function parseCursor(cursor: string | undefined, parts: number): number[] {
+  if (cursor === undefined) return [];
   const numbers = cursor.split(".").map((part) => (/^\d{1,16}$/.test(part) ? Number(part) : Number.NaN));
   if (numbers.length !== parts || !numbers.every(Number.isSafeInteger)) {
     throw new PosthornError(
       "invalid_field",
       `"${cursor}" is not a cursor of this list. Use the next_cursor of an earlier answer.`,
-      {
-        field: "cursor",
-      },
+      { field: "cursor" },
     );
   }
   return numbers;

@@ -1,9 +1,7 @@
 import type { Duplicate, Stored } from "../../model/accepted.ts";
-import { PosthornError } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { ReplayRow } from "../port/jobs.ts";
-import type { Page, PageOf } from "../port/reads.ts";
 import type {
   IdempotencyMark,
   RecordChange,
@@ -11,19 +9,19 @@ import type {
   RecordGuard,
   RecordKey,
   RecordKind,
-  RecordSeries,
+  Records,
   RecordSet,
   RecordState,
   RecordVersion,
   StoredRecord,
-  WriteRefusal,
+  WriteRejection,
   WriteRequest,
 } from "../port/records.ts";
 import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";
 import type { Database } from "./connection.ts";
 import { createRecordVersions, createTenantInsert } from "./counters.ts";
-import { asFields, readAtOnce, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, readAtOnce, readPage, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 import type { createReplayWrites } from "./replays.ts";
 
 /** A record of one of these kinds creates its tenant. */
@@ -42,7 +40,6 @@ export function createRecordWrites(
   parts: {
     accept: Pick<Accept, "accept">;
     audit: Pick<AuditLog, "append">;
-    /** The time of the current batch. */
     at: Pick<BatchTime, "wall">;
     insertReplay: ReturnType<typeof createReplayWrites>["insertReplay"];
     onTenantDeleted?: (id: string) => void;
@@ -79,83 +76,73 @@ export function createRecordWrites(
   );
   const selectErasing = db.prepare("select tenant_id as id from tenant_erasures where stage <> 'done'");
   const findMark = createMarkLookup(db);
-  const writeMark = createMarkWrite(db);
+  // In the transaction that creates the resource: of two requests with the same key, the second creates nothing.
+  const writeMark = db.prepare(`
+    insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values (?, ?, ?, ?, ?)`);
   const insertTenant = createTenantInsert(db);
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
-    const row = find.get(kind, tenantId, id) as RecordSql | undefined;
+    const row: RecordSql | undefined = find.get(kind, tenantId, id);
     // The driver cuts text at NUL, so the row may belong to another id.
     return row === undefined || row.id !== id || row.deleted_at !== null ? undefined : row;
   }
 
-  function refuseMark({ scope, key }: IdempotencyMark): WriteRefusal | undefined {
+  function rejectMark({ scope, key }: IdempotencyMark): WriteRejection | undefined {
     const mark = findMark(scope, key);
-    return mark === undefined ? undefined : { kind: "refused", why: "idempotency_key_used", mark };
+    return mark === undefined ? undefined : { kind: "rejected", why: "idempotency_key_used", mark };
   }
 
-  function refuseChanged(wanted: RecordExpectation, format: number | undefined): WriteRefusal | undefined {
+  function rejectChanged(wanted: RecordExpectation, format?: number): WriteRejection | undefined {
     const { kind, tenantId, id, expected } = wanted;
     const key = { kind, tenantId, id };
     const row = findLive(key);
     if (row !== undefined && format !== undefined && row.format > format) {
-      return { kind: "refused", why: "newer_format", key, format: row.format };
+      return { kind: "rejected", why: "newer_format", key, format: row.format };
     }
     if ((row?.version ?? "absent") === expected) return undefined;
     if (expected === "absent" && row?.format === 0) return undefined;
-    return { kind: "refused", why: "changed", key, version: row?.version };
+    return { kind: "rejected", why: "changed", key, version: row?.version };
   }
 
-  function refuseGuard(guard: RecordGuard): WriteRefusal | undefined {
+  function rejectGuard(guard: RecordGuard): WriteRejection | undefined {
     const { kind, tenantId, since } = guard;
     const found = tenantId === undefined ? findChange.get(since, kind) : findChangeOf.get(since, kind, tenantId);
-    return found === undefined ? undefined : { kind: "refused", why: "guard", guard };
+    return found === undefined ? undefined : { kind: "rejected", why: "guard", guard };
   }
 
   /** Another writer may have used a number although the records look unchanged. */
-  function refuseNumbers(changes: readonly RecordChange[]): WriteRefusal | undefined {
+  function rejectNumbers(changes: readonly RecordChange[]): WriteRejection | undefined {
     const last = new Map<string, number>();
     for (const { kind, tenantId, id, kept } of changes) {
       if (kept === undefined) continue;
       const key = { kind, tenantId, id };
       const text = JSON.stringify([kind, tenantId, kept.series]);
-      const row = selectNumber.get(kind, tenantId, kept.series) as { number: number };
-      const next = (last.get(text) ?? row.number) + 1;
-      if (kept.number !== next) return { kind: "refused", why: "changed", key, version: findLive(key)?.version };
+      const next = (last.get(text) ?? selectNumber.get(kind, tenantId, kept.series).number) + 1;
+      if (kept.number !== next) return { kind: "rejected", why: "changed", key, version: findLive(key)?.version };
       last.set(text, next);
     }
     return undefined;
   }
 
   /** Deletions are allowed, since everything is erased anyway. The tenant's own record cannot be changed until then. */
-  function refuseErasing(changes: readonly RecordChange[], replay: RestOfWrite["replay"]): WriteRefusal | undefined {
-    const erasing = new Set((selectErasing.all() as unknown as { id: string }[]).map(({ id }) => id));
+  function rejectErasing(changes: readonly RecordChange[], replay: RestOfWrite["replay"]): WriteRejection | undefined {
+    const erasing = new Set<string>(selectErasing.all().map(({ id }) => id));
     if (erasing.size === 0) return undefined;
     const meant = changes.filter(({ act, kind }) => act === "put" || kind === "tenant").map(ownerOf);
     const found = [...meant, replay?.tenantId].find((tenantId) => tenantId !== undefined && erasing.has(tenantId));
-    return found === undefined ? undefined : { kind: "refused", why: "erasing", tenantId: found };
+    return found === undefined ? undefined : { kind: "rejected", why: "erasing", tenantId: found };
   }
 
-  function findRefusal(changes: readonly RecordChange[], request: RestOfWrite): WriteRefusal | undefined {
-    const { mark, checks = [], guards = [] } = request;
-    const refusal = mark && refuseMark(mark);
-    if (refusal !== undefined) return refusal;
-    const erasing = refuseErasing(changes, request.replay);
-    if (erasing !== undefined) return erasing;
-    for (const change of changes) {
-      const changed = refuseChanged(change, change.format);
-      if (changed !== undefined) return changed;
-    }
-    const numbered = refuseNumbers(changes);
-    if (numbered !== undefined) return numbered;
-    for (const check of checks) {
-      const changed = refuseChanged(check, undefined);
-      if (changed !== undefined) return changed;
-    }
-    for (const guard of guards) {
-      const guarded = refuseGuard(guard);
-      if (guarded !== undefined) return guarded;
-    }
-    return undefined;
+  function findRejection(changes: readonly RecordChange[], request: RestOfWrite): WriteRejection | undefined {
+    const { mark, checks = [], guards = [], replay } = request;
+    return (
+      (mark && rejectMark(mark)) ??
+      rejectErasing(changes, replay) ??
+      findFirst(changes, (change) => rejectChanged(change, change.format)) ??
+      rejectNumbers(changes) ??
+      findFirst(checks, (check) => rejectChanged(check)) ??
+      findFirst(guards, rejectGuard)
+    );
   }
 
   function apply(change: RecordChange, version: number, wall: number): number {
@@ -168,9 +155,9 @@ export function createRecordWrites(
     if (change.act === "put") {
       if (tenantId !== "" && BEARS_TENANT.has(kind)) insertTenant(tenantId, wall, version);
       const { format, data, blob = null } = change;
-      return (put.get(kind, tenantId, id, version, format, data, blob, wall) as { seq: number }).seq;
+      return put.get(kind, tenantId, id, version, format, data, blob, wall).seq;
     }
-    const { seq } = markDeleted.get(kind, tenantId, id, version, wall) as { seq: number };
+    const { seq } = markDeleted.get(kind, tenantId, id, version, wall);
     forgetState.run(seq);
     if (kind === "tenant") onTenantDeleted?.(id);
     return seq;
@@ -178,10 +165,11 @@ export function createRecordWrites(
 
   return {
     /** `changes` is a separate argument so that the group commit can count its rows. */
-    write(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRefusal {
-      const refusal = findRefusal(changes, request);
-      if (refusal !== undefined) return refusal;
-      writeMark(request.mark);
+    write(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRejection {
+      const rejection = findRejection(changes, request);
+      if (rejection !== undefined) return rejection;
+      const { mark } = request;
+      if (mark !== undefined) writeMark.run(mark.scope, mark.key, mark.fingerprint, mark.madeId, mark.madeAt);
       const version = changes.length === 0 ? readVersion() : takeVersion();
       const seqs = changes.map((change) => apply(change, version, request.at));
       const events = (request.events ?? []).map((one) => accept.accept(one.event, one.deliveries, request.at));
@@ -190,7 +178,7 @@ export function createRecordWrites(
       return { kind: "written", version, seqs, events, replay };
     },
 
-    noteStates(states: readonly RecordState[], notes: readonly AuditNote[] = []): void {
+    recordStates(states: readonly RecordState[], notes: readonly AuditNote[] = []): void {
       for (const note of states) {
         if ("seq" in note) {
           noteState.run(note.seq, note.state);
@@ -202,6 +190,14 @@ export function createRecordWrites(
       audit.append(notes, at.wall);
     },
   };
+}
+
+function findFirst<Item, Found>(items: readonly Item[], find: (item: Item) => Found | undefined): Found | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Source names belong to the whole gateway, so the key does not contain the owner. */
@@ -216,7 +212,7 @@ type RestOfWrite = Omit<WriteRequest, "changes">;
 
 function createVersionRead(prepare: Prepare): () => number {
   const select = prepare("select value as version from meta where key = 'record_version'");
-  return () => (select.get() as { version: number }).version;
+  return () => select.get().version;
 }
 
 const RECORD = asFields(
@@ -227,7 +223,12 @@ const VERSION = `${asFields("id, number, format, data, state, created_at")}, is_
   coalesce(length(blob), 0) as size`;
 const OF_SERIES = "from record_versions where kind = ? and tenant_id = ? and series = ?";
 
-export function createRecordReads(db: Database, prepare: Prepare) {
+type RecordReads = AtOnce<
+  Records,
+  "findMark" | "listVersions" | "findVersion" | "find" | "list" | "load" | "changesSince"
+>;
+
+export function createRecordReads(db: Database, prepare: Prepare): RecordReads {
   const readVersion = createVersionRead(prepare);
 
   function readSet(sql: string, ...values: (string | number)[]): RecordSet {
@@ -235,44 +236,41 @@ export function createRecordReads(db: Database, prepare: Prepare) {
       version: readVersion(),
       records: prepare(sql)
         .all(...values)
-        .map(toRecord),
+        .map(toRow<StoredRecord>),
     }));
   }
 
   return {
     findMark: createMarkLookup(db),
-    listVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
+    listVersions({ kind, tenantId, series }, { limit, cursor }) {
       const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
       const select = prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`);
-      const rows = select.all(kind, tenantId, series, before, limit + 1).map(toVersion);
-      const shown = rows.slice(0, limit);
-      return { rows: shown, nextCursor: rows.length > limit ? String(shown.at(-1)?.number) : undefined };
+      const values = [kind, tenantId, series, before];
+      return readPage(select, values, { limit }, ({ number }: VersionSql) => String(number), toVersion);
     },
-    findVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
+    findVersion({ kind, tenantId, series }, number) {
       const row = prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`).get(kind, tenantId, series, number);
-      return row === undefined ? undefined : toVersion(row);
+      return row && toVersion(row);
     },
-    find({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
+    find({ kind, tenantId, id }) {
       const select = prepare(`${RECORDS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`);
-      const row = select.get(kind, tenantId, id) as unknown as StoredRecord | undefined;
+      const row: StoredRecord | undefined = select.get(kind, tenantId, id);
       // The driver cuts text at NUL, so the row may belong to another id.
-      return row === undefined || row.id !== id ? undefined : toRecord(row);
+      return row === undefined || row.id !== id ? undefined : toRow(row);
     },
-    list(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
+    list(kind, { limit, cursor }) {
       const select = prepare(
         `${RECORDS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null order by r.id limit ?`,
       );
-      const rows = select.all(kind, cursor ?? "", limit + 1).map(toRecord);
-      const shown = rows.slice(0, limit);
-      return { rows: shown, nextCursor: rows.length > limit ? shown.at(-1)?.id : undefined };
+      return readPage(select, [kind, cursor ?? ""], { limit }, ({ id }) => id, toRow<StoredRecord>);
     },
-    load: (kinds: readonly RecordKind[]): RecordSet =>
+    load: (kinds) =>
       readSet(
         `${RECORDS} where r.kind in (select value from json_each(?)) and r.deleted_at is null and r.format > 0
          order by r.seq`,
         JSON.stringify(kinds),
       ),
-    changesSince: (version: number, kinds: readonly RecordKind[]): RecordSet =>
+    changesSince: (version, kinds) =>
       readSet(
         `${RECORDS} where r.version > ? and r.kind in (select value from json_each(?)) and r.format > 0
          order by r.version, r.seq`,
@@ -282,13 +280,10 @@ export function createRecordReads(db: Database, prepare: Prepare) {
   };
 }
 
-function toRecord(row: object): StoredRecord {
-  return toRow(row) as unknown as StoredRecord;
-}
+type VersionSql = Omit<RecordVersion, "isDeleted"> & { isDeleted: number };
 
-function toVersion(row: object): RecordVersion {
-  const version = toRow(row) as unknown as Omit<RecordVersion, "isDeleted"> & { isDeleted: number };
-  return { ...version, isDeleted: version.isDeleted === 1 };
+function toVersion(row: VersionSql): RecordVersion {
+  return { ...toRow<VersionSql>(row), isDeleted: row.isDeleted === 1 };
 }
 
 interface RecordSql {
@@ -299,22 +294,9 @@ interface RecordSql {
   deleted_at: number | null;
 }
 
-/** Runs in the transaction that creates the resource: of two requests with the same key, the second creates nothing. */
-function createMarkWrite(db: Database): (mark: IdempotencyMark | undefined) => void {
-  const insert = db.prepare(`
-    insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values (?, ?, ?, ?, ?)
-    on conflict do nothing`);
-  return (mark) => {
-    if (mark === undefined) return;
-    const { scope, key, fingerprint, madeId, madeAt } = mark;
-    if (insert.run(scope, key, fingerprint, madeId, madeAt).changes > 0) return;
-    throw new PosthornError("conflict", "Another request with this Idempotency-Key has just been completed.");
-  };
-}
-
-function createMarkLookup(db: Database): (scope: string, key: string) => IdempotencyMark | undefined {
+function createMarkLookup(db: Database): AtOnce<Records, "findMark">["findMark"] {
   const select = db.prepare(`
     select scope, key, fingerprint, made_id as madeId, made_at as madeAt from idempotency_keys
     where scope = ? and key = ?`);
-  return (scope, key) => select.get(scope, key) as IdempotencyMark | undefined;
+  return (scope, key) => select.get(scope, key);
 }

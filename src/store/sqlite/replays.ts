@@ -1,29 +1,27 @@
-import { ENDED, STATE, rankOfReplay, MOVED, readMove } from "../../model/delivery.ts";
+import { DELIVERY_STATES, ENDED, STATE, rankOfReplay, MOVED, readMove } from "../../model/delivery.ts";
 import { refuse, type Refused } from "../../model/errors.ts";
-import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../model/replay.ts";
-import type { AuditNote } from "../port/audit.ts";
-import type {
-  FoundDelivery,
-  NewReplay,
-  ReplayItem,
-  ReplayPage,
-  ReplayResults,
-  ReplayRow,
-  ReplayRowFilter,
-  ReplayStep,
-  ReplayStepResult,
-  ReplayWalk,
-} from "../port/jobs.ts";
+import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind } from "../../model/replay.ts";
+import type { FoundDelivery, Jobs, NewReplay, ReplayItem, ReplayResults, ReplayRow, ReplayWalk } from "../port/jobs.ts";
 import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
-import type { Page, PageOf } from "../port/reads.ts";
+import type { Reads } from "../port/reads.ts";
 import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
 import { createPurge } from "./move.ts";
-import { allOf, asFields, conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import {
+  allOf,
+  asFields,
+  cursorOfSeq,
+  OWNER,
+  parseCursor,
+  readPage,
+  toRow,
+  type AtOnce,
+  type Prepare,
+} from "./query-rows.ts";
 
 /** How many ended jobs are kept, as a log. */
 const KEPT = 1000;
-/** How many of the deliveries that a job opens are kept with it, to tell what became of them. */
+/** How many of the deliveries that a job opens are kept with it, to show what became of them. */
 const FOLLOWED = 5000;
 
 /** The states in which a job accepts a delivery. */
@@ -47,19 +45,15 @@ interface ReplaySql extends Omit<ReplayRow, "filter" | "totalIsExact"> {
 }
 
 function toReplay(row: ReplaySql): ReplayRow {
-  const { seq: _, filter, totalIsExact, cursor, ...rest } = toRow(row) as unknown as ReplaySql;
-  return {
-    ...rest,
-    filter: JSON.parse(filter) as ReplayFilter,
-    totalIsExact: totalIsExact === 1,
-    cursor: splitCursor(cursor).cursor,
-  };
+  const { seq: _, filter, totalIsExact, cursor, ...rest } = toRow(row);
+  const parsed = JSON.parse(filter) as ReplayFilter;
+  return { ...rest, filter: parsed, totalIsExact: totalIsExact === 1, cursor: splitCursor(cursor).cursor };
 }
 
 export function createReplayWrites(
   db: Database,
   { moves, accept, audit, at }: Pick<CommandParts, "moves" | "accept" | "audit" | "at">,
-) {
+): AtOnce<Jobs, "setReplayStatus" | "stepReplay"> & { insertReplay(replay: NewReplay): ReplayRow } {
   const insert = db.prepare(`
     insert into replays (id, tenant_id, kind, status, filter, subscription_seq, lane_seq, after_seq, up_to_seq, cursor,
       total, total_is_exact, created_at, started_at)
@@ -78,16 +72,13 @@ export function createReplayWrites(
       total = max(iif(?6 = 'completed', 0, total), done + skipped + failed + ?3 + ?4 + ?5),
       total_is_exact = max(total_is_exact, ?6 = 'completed'), status = ?6, completed_at = ?7
     where id = ?1 returning ${REPLAY}`);
-  const findLiveSubscription = db.prepare("select 1 from records where seq = ? and deleted_at is null");
+  const selectLive = db.prepare(`
+    select seq from records where seq in (select value from json_each(?)) and deleted_at is null`);
   const markReplayed = db.prepare(`
     update deliveries set next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")},
       rank = case when rank is null then null else ? end
     where event_seq = ? and subscription_seq = ?`);
   const purge = createPurge(db, moves);
-
-  function findById(id: string): ReplaySql | undefined {
-    return find.get(id);
-  }
 
   function make({ eventSeq, subscriptionSeq, ordered, expiresAt }: ReplayItem): Outcome {
     const to = accept.findTarget(eventSeq);
@@ -105,13 +96,13 @@ export function createReplayWrites(
     const { ordered, expiresAt } = item;
     if (kind === "cancel") moves.end(row, "cancelled");
     else if (kind === "purge") purge(row);
-    else moves.reopen(row, at.now, "replay", { ordered, expiresAt, isBulk: true });
+    else moves.reopen(row, "replay", { ordered, expiresAt, isBulk: true });
     return "done";
   }
 
   return {
-    insertReplay(replay: NewReplay): ReplayRow {
-      const known = findById(replay.id);
+    insertReplay(replay) {
+      const known: ReplaySql | undefined = find.get(replay.id);
       if (known !== undefined) return toReplay(known);
       trim.run();
       if (replay.audit !== undefined) audit.append([replay.audit], replay.createdAt);
@@ -132,9 +123,9 @@ export function createReplayWrites(
       return toReplay(row);
     },
 
-    setReplayStatus(id: string, status: ReplayStatus, error?: string, note?: AuditNote): ReplayRow | Refused {
-      const row = findById(id);
-      if (row === undefined) return refuseUnknown(id);
+    setReplayStatus(id, status, error, note) {
+      const row: ReplaySql | undefined = find.get(id);
+      if (row === undefined) return rejectUnknown(id);
       if (row.status === status) return toReplay(row);
       if (isOver(row.status)) {
         return refuse("conflict", `The replay ${id} is ${row.status} and can no longer be changed.`);
@@ -143,52 +134,40 @@ export function createReplayWrites(
       return toReplay(setStatus.get(status, isOver(status) ? at.wall : null, error ?? null, id));
     },
 
-    stepReplay(step: ReplayStep, items: readonly ReplayItem[]): ReplayStepResult | Refused {
-      const row = findById(step.id);
-      if (row === undefined) return refuseUnknown(step.id);
+    stepReplay(step, items) {
+      const row: ReplaySql | undefined = find.get(step.id);
+      if (row === undefined) return rejectUnknown(step.id);
       const { cursor, opened } = splitCursor(row.cursor);
       if (row.status !== "running" || cursor !== step.cursorFrom) {
         return { changed: undefined, replay: toReplay(row) };
       }
-      const mayOpen = createMemo((seq) => findLiveSubscription.get(seq) !== undefined);
-      const needsSubscription = row.kind !== "cancel" && row.kind !== "purge";
+      const seqs = new Set(items.map(({ subscriptionSeq }) => subscriptionSeq));
+      const live = new Set(selectLive.all(JSON.stringify([...seqs])).map(({ seq }) => seq));
+      const opens = opensDeliveries(row.kind);
       const outcomes = items.map((item) =>
-        needsSubscription && !mayOpen(item.subscriptionSeq) ? "failed" : change(row.kind, item),
+        opens && !live.has(item.subscriptionSeq) ? "failed" : change(row.kind, item),
       );
       const count = (wanted: Outcome) => outcomes.filter((outcome) => outcome === wanted).length;
-      const followed = opensDeliveries(row.kind)
-        ? [...opened, ...items.filter((_, i) => outcomes[i] === "done")].slice(0, FOLLOWED)
-        : opened;
+      const done = items.filter((_, i) => outcomes[i] === "done");
+      const followed = opens ? [...opened, ...done].slice(0, FOLLOWED) : opened;
       const moved = moveOn.get(
         step.id,
         joinCursor(step.cursorTo, followed),
-        count("done"),
+        done.length,
         count("skipped"),
         count("failed") + step.failed,
         step.isEnd ? "completed" : "running",
         step.isEnd ? at.wall : null,
       );
-      return {
-        changed: outcomes.map((outcome) => outcome === "done"),
-        replay: toReplay(moved),
-      };
+      return { changed: outcomes.map((outcome) => outcome === "done"), replay: toReplay(moved) };
     },
   };
 }
 
 type Outcome = "done" | "skipped" | "failed";
 
-function refuseUnknown(id: string): Refused {
+function rejectUnknown(id: string): Refused {
   return refuse("not_found", `There is no replay ${id}.`);
-}
-
-function createMemo(find: (seq: number) => boolean): (seq: number) => boolean {
-  const known = new Map<number, boolean>();
-  return (seq) => {
-    let found = known.get(seq);
-    if (found === undefined) known.set(seq, (found = find(seq)));
-    return found;
-  };
 }
 
 /** The column holds the cursor, and in a second line the deliveries that the job has opened. */
@@ -212,66 +191,61 @@ interface FoundState {
   last_error: string | null;
 }
 
-export function createReplayReads(prepare: Prepare) {
+export function createReplayReads(prepare: Prepare): AtOnce<Jobs, "findReplay" | "loadReplayResults" | "listReplays"> {
   return {
-    findReplay(id: string): ReplayRow | undefined {
+    findReplay(id) {
       const row = prepare(`select ${REPLAY} from replays where id = ?`).get(id);
-      return row === undefined ? undefined : toReplay(row);
+      return row && toReplay(row);
     },
 
-    loadReplayResults(id: string): ReplayResults {
-      const row = prepare("select cursor from replays where id = ?").get(id) as { cursor: string } | undefined;
+    loadReplayResults(id) {
+      const row = prepare("select cursor from replays where id = ?").get(id);
       const find = prepare("select state, last_error from deliveries where event_seq = ? and subscription_seq = ?");
       const results: ReplayResults = { delivered: 0, dead: 0, open: 0, cancelled: 0 };
       for (const { eventSeq, subscriptionSeq } of splitCursor(row?.cursor ?? "").opened) {
-        const opened = find.get(eventSeq, subscriptionSeq) as unknown as FoundState | undefined;
-        const movedTo = opened?.state === STATE.cancelled ? readMove(opened.last_error ?? undefined) : undefined;
-        const { state } =
-          (movedTo === undefined ? opened : (find.get(eventSeq, movedTo) as FoundState | undefined)) ?? {};
-        if (state === undefined) continue;
-        if (state < ENDED) results.open++;
-        else if (state === STATE.delivered) results.delivered++;
-        else if (state === STATE.dead) results.dead++;
-        else results.cancelled++;
+        let found: FoundState | undefined = find.get(eventSeq, subscriptionSeq);
+        const movedTo = found?.state === STATE.cancelled ? readMove(found.last_error) : undefined;
+        if (movedTo !== undefined) found = find.get(eventSeq, movedTo);
+        const state = found && DELIVERY_STATES[found.state];
+        if (state !== undefined) results[state === "pending" || state === "sending" ? "open" : state]++;
       }
       return results;
     },
 
-    listReplays({ tenantId, status }: ReplayRowFilter, page: Page): PageOf<ReplayRow> {
-      const where = conditions([
+    listReplays({ tenantId, status }, page) {
+      const { sql, values } = allOf([
         ["tenant_id = ?", tenantId],
         ["status = ?", status],
-        ["seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
+        ["seq < ?", ...parseCursor(page.cursor, 1)],
       ]);
-      const statement = prepare(`select ${REPLAY} from replays ${where.sql} order by seq desc limit ?`);
-      const { shown, nextCursor } = readPage<ReplaySql>(statement, where.values, page, ({ seq }) => String(seq));
-      return { rows: shown.map(toReplay), nextCursor };
+      const select = prepare(`select ${REPLAY} from replays where ${sql} order by seq desc limit ?`);
+      return readPage(select, values, page, cursorOfSeq, toReplay);
     },
   };
 }
 
-export function createWalks(prepare: Prepare) {
+export function createWalks(prepare: Prepare): AtOnce<Reads, "walk" | "countReopened"> {
   return {
-    walk(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): ReplayPage {
+    walk(walk, after, page) {
       const { sql, values } = WALKS[walk.over](walk, after);
       const found: FoundDelivery[] = [];
       let last = after;
       let scanned = 0;
-      for (const row of prepare(sql).all(...values, page.maxScanned) as unknown as WalkSql[]) {
+      const rows = prepare(sql).all(...values, page.maxScanned);
+      for (const { eventSeq, subscriptionSeq, state, move, type, isWanted } of rows) {
         if (found.length === page.limit) return { found, after: last, isEnd: false };
-        last = { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
+        last = { eventSeq, subscriptionSeq };
         scanned++;
-        if (row.is_wanted !== 1) continue;
-        found.push({ ...last, isMissing: row.state === null, movedTo: readMove(row.move), type: row.type });
+        if (isWanted === 1) found.push({ ...last, isMissing: state === null, movedTo: readMove(move), type });
       }
       return { found, after: last, isEnd: scanned < page.maxScanned };
     },
 
-    countReopened(subscriptionSeqs: readonly number[], limit: number): number[] {
+    countReopened(subscriptionSeqs, limit) {
       const count = prepare(`
         select count(*) as open from (
           select 1 from deliveries where subscription_seq = ? and state < ${ENDED} and next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")} limit ?)`);
-      return subscriptionSeqs.map((seq) => (count.get(seq, limit) as { open: number }).open);
+      return subscriptionSeqs.map((seq) => count.get(seq, limit).open);
     },
   };
 }
@@ -297,24 +271,25 @@ function wantedBy(walk: ReplayWalk, first: string) {
   );
 }
 
+const WALKED = `d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, d.state, ${MOVE} as move, e.type`;
+
 function walkDead(walk: ReplayWalk, after: DeliveryKey) {
   const wanted = wantedBy(walk, "true");
-  const { subscriptionSeq } = walk;
-  return {
-    // Rows of other subscriptions are skipped within the index, which is too cheap to count.
-    sql: `
-      select d.event_seq, d.subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql}) as is_wanted
-      from deliveries d indexed by dead_letters_by_event join events e on e.seq = d.event_seq
-      where d.state = ${STATE.dead} and (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
-        ${subscriptionSeq === undefined ? "" : "and d.subscription_seq = ?"}
-      order by d.event_seq, d.subscription_seq limit ?`,
-    values: [
-      ...wanted.values,
-      after.eventSeq,
-      after.subscriptionSeq,
-      walk.upToSeq,
-      ...(subscriptionSeq === undefined ? [] : [subscriptionSeq]),
+  const among = allOf(
+    [
+      ["(d.event_seq, d.subscription_seq) > (?, ?)", after.eventSeq, after.subscriptionSeq],
+      ["d.event_seq <= ?", walk.upToSeq],
+      // Rows of other subscriptions are skipped within the index, which is too cheap to count.
+      ["d.subscription_seq = ?", walk.subscriptionSeq],
     ],
+    `d.state = ${STATE.dead}`,
+  );
+  return {
+    sql: `
+      select ${WALKED}, (${wanted.sql}) as isWanted
+      from deliveries d indexed by dead_letters_by_event join events e on e.seq = d.event_seq
+      where ${among.sql} order by d.event_seq, d.subscription_seq limit ?`,
+    values: [...wanted.values, ...among.values],
   };
 }
 
@@ -323,7 +298,7 @@ function walkDeliveries(walk: ReplayWalk, after: DeliveryKey) {
   const wanted = wantedBy(walk, walk.over === "open" ? openState : `d.state >= ${ENDED}`);
   return {
     sql: `
-      select d.event_seq, d.subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql}) as is_wanted
+      select ${WALKED}, (${wanted.sql}) as isWanted
       from deliveries d join events e on e.seq = d.event_seq
       where (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
       order by d.event_seq, d.subscription_seq limit ?`,
@@ -347,7 +322,7 @@ function walkEvents(walk: ReplayWalk, after: DeliveryKey) {
   const values = had.includes("?") ? [walk.now, ...wanted.values] : wanted.values;
   return {
     sql: `
-      select e.seq as event_seq, ? as subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql}) as is_wanted
+      select e.seq as eventSeq, ? as subscriptionSeq, d.state, ${MOVE} as move, e.type, (${wanted.sql}) as isWanted
       from events e left join deliveries d on d.event_seq = e.seq and d.subscription_seq = ?
       where e.seq > ? and e.seq <= ? order by e.seq limit ?`,
     values: [subscriptionSeq, ...values, subscriptionSeq, after.eventSeq, walk.upToSeq],
@@ -355,12 +330,3 @@ function walkEvents(walk: ReplayWalk, after: DeliveryKey) {
 }
 
 const WALKS = { dead: walkDead, ended: walkDeliveries, open: walkDeliveries, events: walkEvents } as const;
-
-interface WalkSql {
-  event_seq: number;
-  subscription_seq: number;
-  state: number | null;
-  move: string | null;
-  type: string;
-  is_wanted: number;
-}

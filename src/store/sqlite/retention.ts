@@ -1,12 +1,12 @@
 import type { Ages } from "../../model/retention.ts";
-import type { RetentionRules, Pruned, PruneStep } from "../port/jobs.ts";
+import type { RetentionRules, PruneStep } from "../port/jobs.ts";
 import { SEGMENTS, GROUP_BLOCKS, groupOf, BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 import type { Database } from "./connection.ts";
 import { STATE } from "../../model/delivery.ts";
 import { BATCH_LIMITS } from "../commit/batch.ts";
 import { createAttemptFormRemoval } from "./attempt-forms.ts";
 import { createAttemptsOfEvents } from "./attempts.ts";
-import { createEventRemoval, type RemovedEvent } from "./event-removal.ts";
+import { createEventRemoval, type RemovedEvent, type Walked } from "./event-removal.ts";
 import { createDedupeKeys, type DedupeOptions } from "./event-ids.ts";
 import type { RequestRing } from "./requests.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
@@ -23,9 +23,7 @@ const BELIEVED_MS = 86_400_000;
 const MAX_SKIPS = 256;
 const SWEPT_AT_ONCE = 16;
 
-/**
- * Goes from block to block of the log, skips those in which nothing is due, and removes the index rows of empty ones.
- */
+/** Goes over the log by blocks, skips those in which nothing is due, and removes the index rows of empty ones. */
 function createRetentionWalk(db: Database) {
   const selectNext = db.prepare("select seq, received_at as receivedAt from events where seq > ? order by seq limit 1");
   const selectBlock = db.prepare(
@@ -61,9 +59,7 @@ function createRetentionWalk(db: Database) {
   }
 
   return {
-    /**
-     * Starts a walk at the first event. The results of the last walk are trusted for a day if the rules are unchanged.
-     */
+    /** Starts a walk at the first event. The results of the last one are trusted for a day under the same rules. */
     begin(rules: RetentionRules, wall: number): void {
       const text = JSON.stringify(rules);
       const isBelieved = believed?.rules === text && wall >= believed.since && wall - believed.since < BELIEVED_MS;
@@ -81,11 +77,11 @@ function createRetentionWalk(db: Database) {
       const youngest = wall - shortestAge(rules);
       let at = afterSeq;
       for (let skips = 0; skips < MAX_SKIPS; skips++) {
-        const next = selectNext.get(at) as { seq: number; receivedAt: number } | undefined;
+        const next: { seq: number; receivedAt: number } | undefined = selectNext.get(at);
         sweep(Math.ceil((at + 1) / BLOCK_EVENTS), next === undefined ? Number.MAX_SAFE_INTEGER : blockOf(next.seq));
         if (next === undefined) return { kind: "end", afterSeq: at };
         const block = blockOf(next.seq);
-        const written = selectBlock.get(block) as { receivedAt: number } | undefined;
+        const written: { receivedAt: number } | undefined = selectBlock.get(block);
         const receivedFrom = (written ?? next).receivedAt;
         if (receivedFrom >= youngest + CLOCK_MARGIN_MS) return { kind: "end", afterSeq: at };
         const upToSeq = (block + 1) * BLOCK_EVENTS - 1;
@@ -98,8 +94,8 @@ function createRetentionWalk(db: Database) {
       return { kind: "further", afterSeq: at };
     },
 
-    /** Notes when an event of the current block is next due. */
-    noteKept(seq: number, dueAt: number): void {
+    /** Records when an event of the current block is next due. */
+    recordKept(seq: number, dueAt: number): void {
       const block = blockOf(seq);
       if (current.block !== block) current = { block, dueAt };
       else if (dueAt < current.dueAt) current.dueAt = dueAt;
@@ -131,11 +127,11 @@ const JUST_ENDED_MS = 3_600_000;
 
 /**
  * A message that has not come again for so long after its event ended, and after its id would have been forgotten, is
- * no longer in its queue: it was purged there, expired, or was taken by another consumer. Nobody tells.
+ * no longer in its queue: it was purged there, expired, or was taken by another consumer..
  */
 const MESSAGE_GONE_MS = 90 * 86_400_000;
 
-export function createRetention(db: Database, options: DedupeOptions & { ring: Pick<RequestRing, "forget"> }) {
+export function createRetention(db: Database, options: DedupeOptions & { ring: Pick<RequestRing, "removeAmong"> }) {
   const selectEvents = db.prepare(`
     select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
       fan_out_cursor is not null as isFanningOut, t.state as messageState, t.settled_at as settledAt
@@ -146,10 +142,6 @@ export function createRetention(db: Database, options: DedupeOptions & { ring: P
       max(case when state = ${dead} then completed_at end) as lastDeathAt, max(completed_at) as lastEndAt
     from deliveries where event_seq = ?`);
   const attemptsOfEvents = createAttemptsOfEvents(db);
-  const selectRequests = db.prepare(`
-    select seq, ring, tenant_id as tenantId, received_at as receivedAt, coalesce(length(body), 0) as size
-    from requests where seq > ? order by seq limit ?`);
-  const removeRequest = db.prepare("delete from requests where seq = ?");
   const walk = createRetentionWalk(db);
   const ids = createDedupeKeys(db, options);
   const removal = createEventRemoval(db, ids);
@@ -163,54 +155,36 @@ export function createRetention(db: Database, options: DedupeOptions & { ring: P
     return [erased, at === undefined ? Number.POSITIVE_INFINITY : at + answers];
   }
 
-  function pruneBlock(place: { block: number; afterSeq: number; upToSeq: number }, step: AgeStep) {
-    const { rules, wall, maxRows } = step;
-    const agesOfTenant = new Map(rules.tenants);
-    const events = selectEvents.all(place.afterSeq, place.upToSeq, maxRows) as unknown as OldEvent[];
-    const sum = { removed: 0, deliveries: 0, answers: 0, bytes: 0, afterSeq: place.afterSeq };
-    let run: OldEvent[] = [];
-    let rows = 0;
-    const endRun = () => {
-      if (run.length > 0) sum.deliveries += removal.removeRun(run, wall);
-      sum.removed += run.length;
-      run = [];
+  function pruneBlock(place: { block: number; afterSeq: number; upToSeq: number }, { rules, wall, maxRows }: AgeStep) {
+    const agesOf = agesByTenant(rules);
+    const events: OldEvent[] = selectEvents.all(place.afterSeq, place.upToSeq, maxRows);
+    const step = removal.beginStep({ maxRows, maxBytes: BATCH_LIMITS.maxBytes, answerBytes: 0, wall });
+    let [answers, afterSeq] = [0, place.afterSeq];
+    const end = () => {
+      step.endRun();
+      return { ...step.sum, answers, afterSeq };
     };
     for (const event of events) {
-      const stand = selectDeliveries.get(event.seq) as unknown as Stand;
-      const ages = agesOfTenant.get(event.tenantId) ?? rules.gateway;
+      const stand: Stand = selectDeliveries.get(event.seq);
+      const ages = agesOf(event.tenantId);
       const dueAt = dueAtOf(event, stand, ages, options.dedupeHorizonMs);
       if (dueAt > wall) {
-        endRun();
-        const [erased, nextDueAt] = erase(event, ages, wall, maxRows - rows);
-        sum.answers += erased;
-        rows += erased + 1;
-        walk.noteKept(event.seq, Math.min(dueAt, nextDueAt));
-        if (nextDueAt <= wall) return cut();
-      } else {
-        const cost = 1 + stand.deliveries + stand.attempts;
-        if (rows > 0 && (rows + cost > maxRows || sum.bytes + event.size > BATCH_LIMITS.maxBytes)) return cut();
-        if (cost > maxRows && stand.deliveries > 0) {
-          sum.deliveries += removal.removePart(event.seq, maxRows);
-          return cut();
-        }
-        run.push(event);
-        rows += cost;
-        sum.bytes += event.size;
+        step.endRun();
+        const [erased, nextDueAt] = erase(event, ages, wall, maxRows - step.rows);
+        answers += erased;
+        step.spend(erased + 1);
+        walk.recordKept(event.seq, Math.min(dueAt, nextDueAt));
+        if (nextDueAt <= wall) return end();
+      } else if (!step.take(event, stand)) {
+        return end();
       }
-      sum.afterSeq = event.seq;
-      if (rows >= maxRows) return cut();
+      afterSeq = event.seq;
+      if (step.rows >= maxRows) return end();
     }
-    endRun();
-    if (events.length < maxRows) {
-      sum.afterSeq = place.upToSeq;
-      walk.finish(place.block);
-    }
-    return sum;
-
-    function cut() {
-      endRun();
-      return sum;
-    }
+    const sum = end();
+    if (events.length === maxRows) return sum;
+    walk.finish(place.block);
+    return { ...sum, afterSeq: place.upToSeq };
   }
 
   const NOTHING = { removed: 0, deliveries: 0, answers: 0, bytes: 0 };
@@ -231,27 +205,21 @@ export function createRetention(db: Database, options: DedupeOptions & { ring: P
   return {
     removal,
     ids,
-    forgetRing: (ring: string) => options.ring.forget(ring),
     pruneEvents: stepOn,
 
-    pruneRequests({ afterSeq, rules, wall, maxRows }: AgeStep): Pick<Pruned, "removed" | "afterSeq" | "isEnd"> {
-      const agesOfTenant = new Map(rules.tenants);
-      const requests = selectRequests.all(afterSeq, maxRows) as unknown as OldRequest[];
-      let [removed, bytes, reached] = [0, 0, afterSeq];
-      for (const { seq, ring, tenantId, receivedAt, size } of requests) {
-        if (receivedAt + (agesOfTenant.get(tenantId) ?? rules.gateway).requests <= wall) {
-          if (removed > 0 && bytes + size > BATCH_LIMITS.maxBytes) break;
-          removeRequest.run(seq);
-          options.ring.forget(ring);
-          removed++;
-          bytes += size;
-        }
-        reached = seq;
-      }
-      const isEnd = requests.length < maxRows && reached === (requests.at(-1)?.seq ?? afterSeq);
-      return { removed, afterSeq: reached, isEnd };
+    pruneRequests({ rules, wall, ...place }: AgeStep): Walked {
+      const agesOf = agesByTenant(rules);
+      return options.ring.removeAmong(
+        place,
+        ({ tenantId, receivedAt }) => receivedAt + agesOf(tenantId).requests <= wall,
+      );
     },
   };
+}
+
+function agesByTenant({ gateway, tenants }: RetentionRules): (tenantId: string) => Ages {
+  const own = new Map(tenants);
+  return (tenantId) => own.get(tenantId) ?? gateway;
 }
 
 type AgeStep = Extract<PruneStep, { of: "events" | "requests" }>;
@@ -285,12 +253,4 @@ interface Stand {
   needed: number;
   lastDeathAt: number | null;
   lastEndAt: number | null;
-}
-
-interface OldRequest {
-  seq: number;
-  ring: string;
-  tenantId: string;
-  receivedAt: number;
-  size: number;
 }

@@ -15,12 +15,11 @@ import {
 } from "./event-blocks.ts";
 import { createEventIdLookup } from "./event-ids.ts";
 import type { Prepare } from "./query-rows.ts";
-import { SENDING_ROWS } from "./sending.ts";
+import { OPEN_ROWS } from "./sending.ts";
 
 /**
  * Skips events that cannot match. For a sequence number it returns the same or a lower one, with no match between the
- * two (the lower included, the higher not). One call does little work. If it returns the same number, the event below
- * may match.
+ * two (the lower included, the higher not); if the same, the event below may match. One call does little work.
  */
 export interface Skip {
   next(below: number): number;
@@ -41,22 +40,22 @@ export function createSkips(prepare: Prepare, filter: EventFilter): Skip[] {
   return skips;
 }
 
-/**
- * The keys that a block must contain, the most selective first: the filters of the others are read only if that one
- * matches.
- */
+/** The keys that a block must contain, the most selective first: the others are read only if that one matches. */
 function keysOf(filter: EventFilter): BlockKey[] {
   const { tenantId, type, typePattern, source, idPrefix, orderingKey, unmatched, labels = [] } = filter;
   const words = typePattern === undefined ? "" : leadingWordsOf(typePattern);
-  const keys: (FilterKey | undefined)[] = [];
-  if (orderingKey !== undefined) keys.push(toFilterKey("orderingKey", orderingKey));
-  if (idPrefix !== undefined) keys.push(keyOfIdPrefix(idPrefix));
-  if (tenantId !== undefined && type !== undefined) keys.push(toFilterKey("typeOfTenant", `${type}:${tenantId}`));
-  else if (type !== undefined) keys.push(toFilterKey("type", type));
-  if (words !== "") keys.push(toFilterKey("words", words));
-  if (source !== undefined) keys.push(toFilterKey("source", source));
-  if (tenantId !== undefined && type === undefined) keys.push(toFilterKey("tenant", tenantId));
-  if (unmatched === true) keys.push(toFilterKey("unmatched", ""));
+  const keyOf = (kind: Parameters<typeof toFilterKey>[0], text: string | undefined) =>
+    text === undefined ? undefined : toFilterKey(kind, text);
+  const isOfTenant = tenantId !== undefined && type !== undefined;
+  const keys = [
+    keyOf("orderingKey", orderingKey),
+    idPrefix === undefined ? undefined : keyOfIdPrefix(idPrefix),
+    isOfTenant ? toFilterKey("typeOfTenant", `${type}:${tenantId}`) : keyOf("type", type),
+    words === "" ? undefined : toFilterKey("words", words),
+    keyOf("source", source),
+    isOfTenant ? undefined : keyOf("tenant", tenantId),
+    unmatched === true ? toFilterKey("unmatched", "") : undefined,
+  ];
   const ofLabels = labels.map(({ name, value }): BlockKey => {
     const key = value === undefined ? toFilterKey("label", name) : toFilterKey("labelValue", `${name}=${value}`);
     return { key, isLabel: true };
@@ -71,7 +70,6 @@ interface BlockKey {
   isLabel: boolean;
 }
 
-/** The words before the first wildcard. */
 function leadingWordsOf(pattern: string): string {
   const { words } = parsePattern(pattern);
   const first = words.findIndex((word) => word === "*" || word === "#");
@@ -94,9 +92,9 @@ function skipByBlocks(prepare: Prepare, { since, until }: EventFilter, keys: rea
   /** The index rows of this block and of the lower blocks of its group. */
   function load(block: number): BlockRow[] {
     const group = groupOf(block);
-    const packed = selectGroup.get(segment, group) as { blocks: Uint8Array } | undefined;
+    const packed: { blocks: Uint8Array } | undefined = selectGroup.get(segment, group);
     if (packed !== undefined) return unpackGroup(packed.blocks, group, block);
-    return select.all(segment, group * GROUP_BLOCKS, block) as BlockRow[];
+    return select.all(segment, group * GROUP_BLOCKS, block);
   }
 
   function find(block: number): BlockRow | undefined {
@@ -110,10 +108,7 @@ function skipByBlocks(prepare: Prepare, { since, until }: EventFilter, keys: rea
     const mayHave = ({ key, isLabel }: BlockKey, filter: Uint8Array | undefined) =>
       filter === undefined || (isLabel && row.hasAllLabels === 0) || mayHold(filter, key);
     if (leading !== undefined && !mayHave(leading, row.filter)) return false;
-    return others.every((other) => {
-      const found = selectOne.get(other.key.segment, row.block) as { filter: Uint8Array } | undefined;
-      return mayHave(other, found?.filter);
-    });
+    return others.every((other) => mayHave(other, selectOne.get(other.key.segment, row.block)?.filter));
   }
 
   return {
@@ -176,10 +171,10 @@ function skipToDead(prepare: Prepare): Skip {
     isExact: true,
     next(below) {
       if (listed === undefined || below <= lowest) {
-        const rows = select.all(below) as { seq: number }[];
-        if (rows.length === 0) return 0;
-        lowest = (rows.at(-1) as { seq: number }).seq;
-        listed = skipToListed(rows.map(({ seq }) => seq).reverse());
+        const seqs: number[] = select.all(below).map(({ seq }) => seq);
+        if (seqs.length === 0) return 0;
+        lowest = seqs.at(-1) as number;
+        listed = skipToListed(seqs.reverse());
       }
       return listed.next(below);
     },
@@ -192,14 +187,10 @@ const DELIVERIES_AT_ONCE = 2000;
 
 function skipToOpen(prepare: Prepare): Skip {
   // One statement reads one consistent state: a delivery that changes from one index to another is not missed.
-  const rows = prepare(`
-    select event_seq as seq from deliveries where state = ${STATE.pending} and rank is not null
-    union all select event_seq from (${SENDING_ROWS})
-    union all select event_seq from deliveries where queued_key is not null and rank is null and state = ${STATE.pending}
-    union all select seq from events where fan_out_cursor is not null
-    limit ${MAX_LISTED + 1}`).all() as unknown as { seq: number }[];
+  const rows: { event_seq: number }[] = prepare(`
+    ${OPEN_ROWS} union all select seq from events where fan_out_cursor is not null limit ${MAX_LISTED + 1}`).all();
   if (rows.length > MAX_LISTED) return skipToOpenOneByOne(prepare);
-  return skipToListed(Float64Array.from(rows, ({ seq }) => seq).sort());
+  return skipToListed(Float64Array.from(rows, ({ event_seq }) => event_seq).sort());
 }
 
 /** Deliveries are smaller than events and stored in the same order. */
@@ -212,12 +203,8 @@ function skipToOpenOneByOne(prepare: Prepare): Skip {
   return {
     isExact: true,
     next(below) {
-      const { seq: unfinished } = selectUnfinished.get(below) as { seq: number | null };
-      const { open, lowest, count } = select.get(below) as {
-        open: number | null;
-        lowest: number | null;
-        count: number;
-      };
+      const { seq: unfinished } = selectUnfinished.get(below);
+      const { open, lowest, count } = select.get(below);
       // Perhaps not all deliveries of the lowest event were read, so it may match.
       const next = open ?? (count < DELIVERIES_AT_ONCE ? null : lowest);
       return Math.max(unfinished ?? -1, next ?? -1) + 1;

@@ -51,10 +51,7 @@ export interface SearchOptions {
   loadBody: (seq: number) => Uint8Array | undefined;
 }
 
-/**
- * Goes through the log from the newest event down, until the page is full or its budget is spent. `below` is where the
- * previous page ended.
- */
+/** Goes through the log from the newest event down, until the page is full or its budget is spent. */
 export function searchEvents(
   options: SearchOptions,
   filter: EventFilter,
@@ -64,7 +61,7 @@ export function searchEvents(
   const { prepare, loadEvent } = options;
   const budget = createBudget(budgetMs);
   const bounds = prepare("select (select min(seq) from events) as low, (select max(seq) from events) as high");
-  const { low, high } = bounds.get() as { low: number | null; high: number | null };
+  const { low, high } = bounds.get();
   const bottom = low ?? 0;
   const start = Math.min(below ?? Number.POSITIVE_INFINITY, (high ?? 0) + 1);
   const fits = createCheck(options, filter);
@@ -89,7 +86,7 @@ export function searchEvents(
   function end(cursor: number): EventPage {
     if (cursor <= bottom) return { rows, nextCursor: undefined, searchedUntil: undefined, skippedBodies };
     const select = prepare("select received_at as receivedAt from events where seq >= ? order by seq limit 1");
-    const reached = select.get(cursor) as { receivedAt: number } | undefined;
+    const reached = select.get(cursor);
     return { rows, nextCursor: String(cursor), searchedUntil: reached?.receivedAt, skippedBodies };
   }
 }
@@ -118,7 +115,7 @@ interface Step {
 
 /**
  * Events that cannot match are skipped, the others are read in small steps. Each is a statement of its own, so that no
- * read delays a checkpoint, and whoever asks for the next step can stop instead. `wanted`: how many rows are still used.
+ * read delays a checkpoint, and the search can stop after each. `wanted`: how many rows are still used.
  */
 function* walkDown(
   prepare: Prepare,
@@ -153,7 +150,7 @@ function* walkDown(
       yield { at, row };
     }
     // Jumps over long gaps of deleted events.
-    if (found.length === 0) at = ((selectBelow.get(from) as { seq: number | null }).seq ?? -1) + 1;
+    if (found.length === 0) at = (selectBelow.get(from).seq ?? -1) + 1;
     else if (found.length < most) at = from;
     if (at > bottom) yield { at };
   }
@@ -178,8 +175,8 @@ function createReader(prepare: Prepare, filter: EventFilter) {
   ];
   const needsDetails = filter.labels === undefined ? 0 : 1;
   const needsBody = needsBodies(filter) ? 1 : 0;
-  return (from: number, to: number, limit: number) =>
-    statement.all(from, to, ...values, limit, needsDetails, needsBody) as unknown as ReadRow[];
+  return (from: number, to: number, limit: number): ReadRow[] =>
+    statement.all(from, to, ...values, limit, needsDetails, needsBody);
 }
 
 function fitsCounts({ tenantId, status, unmatched }: EventFilter, event: StoredEvent): boolean {

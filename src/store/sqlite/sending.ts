@@ -4,10 +4,11 @@ import { readLastSeq } from "./event-ids.ts";
 import type { Database } from "./connection.ts";
 import { isCorruption } from "./faults.ts";
 import { readEach, type UnreadableRows } from "./checked-rows.ts";
-import type { DeadDelivery, DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
+import type { AttemptRecord, DeadDelivery, Lanes, Recovered, SentMark } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import { unlessEmpty } from "./claim.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
+import type { AtOnce } from "./query-rows.ts";
 import type { Settle } from "./settle.ts";
 
 /** A key in `meta`. Deliveries being sent of this event and later ones are found by a scan, and need no index row. */
@@ -23,9 +24,13 @@ export const SENDING_ROWS = `
   select event_seq, subscription_seq from deliveries
   where event_seq >= coalesce((select value from meta where key = '${WALKED_FROM}'), 0) and ${IS_WALKED}`;
 
-/**
- * After this many new deliveries the scan's start moves on, faster than they come, in steps of at most a millisecond.
- */
+/** All open deliveries: those in their lanes, those being sent, and those behind another of their ordering key. */
+export const OPEN_ROWS = `
+  select event_seq from deliveries where state = ${STATE.pending} and rank is not null
+  union all select event_seq from (${SENDING_ROWS})
+  union all select event_seq from deliveries where queued_key is not null and rank is null and state = ${STATE.pending}`;
+
+/** After this many new deliveries the scan's start moves on, faster than they come, by at most a millisecond. */
 const NEW_ROWS = 1024;
 const STEP_ROWS = 2048;
 
@@ -52,7 +57,7 @@ export function createSendingWalk(db: Database) {
 
   function load(): void {
     newRows = 0;
-    saved = (selectPlace.get() as { seq: number } | undefined)?.seq ?? 0;
+    saved = selectPlace.get()?.seq ?? 0;
     // In a copy without events the numbers start again.
     const nextSeq = readLastSeq(db) + 1;
     if (saved > nextSeq) save(nextSeq);
@@ -64,7 +69,7 @@ export function createSendingWalk(db: Database) {
     saved = seq;
   }
 
-  function findNext({ event_seq, subscription_seq }: Place): unknown {
+  function findNext({ event_seq, subscription_seq }: Place): Place | undefined {
     try {
       return selectFirst.get(event_seq, subscription_seq) ?? selectEnd.get(event_seq, subscription_seq);
     } catch (error) {
@@ -73,29 +78,20 @@ export function createSendingWalk(db: Database) {
     }
   }
 
-  function step(): void {
-    const next = findNext(place);
-    // Fewer rows than one step are left, and none is being sent: wait for more.
-    if (next === undefined) return;
-    place = next as Place;
-    save(place.event_seq);
-  }
-
   return {
-    /**
-     * Deliveries of this event and earlier ones need an index row when they are claimed: the scan's start has passed
-     * them.
-     */
+    /** Deliveries up to this event need an index row when they are claimed: the scan's start has passed them. */
     get passedSeq(): number {
       return place.event_seq;
     },
-    noteNewRow(): void {
+    countNewRow(): void {
       newRows++;
     },
     write() {
       if (newRows < NEW_ROWS || isStuck) return;
       newRows = 0;
-      step();
+      // If fewer rows than one step are left and none is being sent, it waits for more.
+      place = findNext(place) ?? place;
+      save(place.event_seq);
     },
     rollback: load,
   };
@@ -109,7 +105,7 @@ interface Place {
 }
 
 /** Lists all deliveries being sent, except those on pages that SQLite cannot read. */
-function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note">): () => Place[] {
+function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "record">): () => Place[] {
   const selectAll = db.prepare(`${SENDING_ROWS} order by event_seq, subscription_seq`);
   const selectListed = db.prepare(`
     select event_seq, subscription_seq from deliveries where state = ${STATE.sending} and listed = 1`);
@@ -119,25 +115,25 @@ function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note"
   /** Events with deliveries that cannot be read; undefined until such a page is met. */
   let gaps: Set<number> | undefined;
 
-  /** Notes the gaps that it meets. */
+  /** Records the gaps that it meets. */
   function listAround(known: Set<number>): Place[] {
-    const from = (selectFrom.get() as { seq: number } | undefined)?.seq ?? 0;
+    const from: number = selectFrom.get()?.seq ?? 0;
     const walked = readEach(numbersFrom(from, readLastSeq(db)), (seq) => {
       if (known.has(seq)) return undefined;
       try {
-        return selectOfEvent.all(seq) as Place[];
+        return selectOfEvent.all(seq);
       } catch (error) {
         known.add(seq);
         throw error;
       }
     });
-    return [...(selectListed.all() as Place[]), ...walked.flat()];
+    return [...selectListed.all(), ...walked.flat()];
   }
 
   return () => {
     if (gaps !== undefined) return listAround(gaps);
     try {
-      return selectAll.all() as Place[];
+      return selectAll.all();
     } catch (error) {
       if (!isCorruption(error)) throw error;
       gaps = new Set();
@@ -146,7 +142,8 @@ function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note"
       } finally {
         const [first, last] = [[...gaps][0], [...gaps].at(-1)];
         const why = (error as Error).message;
-        if (first !== undefined) unreadable.note(`deliveries of the events ${first} to ${last} cannot be read: ${why}`);
+        if (first !== undefined)
+          unreadable.record(`deliveries of the events ${first} to ${last} cannot be read: ${why}`);
       }
       throw error;
     }
@@ -166,7 +163,7 @@ export function createRecover(
   settle: Settle,
   nextDueAt: (subscriptionSeq: number) => number | undefined,
   at: Readonly<BatchTime>,
-) {
+): AtOnce<Lanes, "release" | "recover" | "load"> {
   const selectSubscriptions = db.prepare("select seq from records where kind = 'subscription'");
   const listSending = createSendingList(db, unreadable);
   const selectEvent = db.prepare("select id as eventId, type as eventType from events where seq = ?");
@@ -179,39 +176,37 @@ export function createRecover(
 
   return {
     /** Returns unsent deliveries to their lanes. */
-    release(deliveries: readonly (DeliveryKey & { generation: number })[]): void {
+    release(deliveries) {
       for (const d of deliveries) moves.release(d.eventSeq, d.subscriptionSeq, d.generation);
     },
-    recover(sent: readonly SentMark[], wasStopped: boolean = false): Recovered {
+    recover(sent, wasStopped = false) {
       const { now, wall } = at;
       const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
       const poisoned: DeadDelivery[] = [];
       // A freed slot keeps its last mark, so a delivery may have several marks: of this attempt and of earlier ones.
       const marks = new Set(sent.map(attemptName));
       for (const row of loadSending()) {
-        const { event_seq, subscription_seq } = row;
-        const next = row.attempt_count + 1;
-        const attempt = { eventSeq: event_seq, subscriptionSeq: subscription_seq, attemptNumber: next };
-        if (!marks.has(attemptName({ ...attempt, generation: row.generation }))) {
-          moves.release(event_seq, subscription_seq, row.generation);
+        const { eventSeq, subscriptionSeq, generation } = row;
+        const next = row.attemptCount + 1;
+        if (!marks.has(attemptName({ eventSeq, subscriptionSeq, generation, attemptNumber: next }))) {
+          moves.release(eventSeq, subscriptionSeq, generation);
           counts.released++;
           continue;
         }
-        const number = settle.recordAttempt(event_seq, subscription_seq, next, stoppedAttempt(wall));
+        const number = settle.recordAttempt(eventSeq, subscriptionSeq, next, stoppedAttempt(wall));
         const recoveries = wasStopped ? 0 : row.recoveries + 1;
         if (recoveries >= MAX_RECOVERIES) {
           const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this delivery`;
           moves.end(row, "dead", { attemptCount: number, deadReason: "poison", error, leavesKeyQueue: false });
           counts.poisoned++;
-          const event = selectEvent.get(event_seq) as Pick<DeadDelivery, "eventId" | "eventType">;
-          const key = { eventSeq: event_seq, subscriptionSeq: subscription_seq };
-          poisoned.push({ ...key, ...event, reason: "poison", attemptCount: number });
+          const event: Pick<DeadDelivery, "eventId" | "eventType"> = selectEvent.get(eventSeq);
+          poisoned.push({ eventSeq, subscriptionSeq, ...event, reason: "poison", attemptCount: number });
         } else {
-          moves.makeDue(row, now, "retry", {
+          const uncountedAttempts = row.uncountedAttempts + number - row.attemptCount;
+          moves.makeDue(row, now, {
             act: "recover",
-            generation: row.generation,
             attemptCount: number,
-            uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,
+            uncountedAttempts,
             recoveries,
             error: STOPPED,
           });
@@ -221,14 +216,11 @@ export function createRecover(
       counts.dead = unlessEmpty(poisoned);
       return counts;
     },
-    load(): { subscriptionSeq: number; nextDueAt: number }[] {
-      const lanes = [];
-      for (const { seq: subscriptionSeq } of selectSubscriptions.all() as unknown as { seq: number }[]) {
+    load: () =>
+      selectSubscriptions.all().flatMap(({ seq: subscriptionSeq }) => {
         const dueAt = nextDueAt(subscriptionSeq);
-        if (dueAt !== undefined) lanes.push({ subscriptionSeq, nextDueAt: dueAt });
-      }
-      return lanes;
-    },
+        return dueAt === undefined ? [] : [{ subscriptionSeq, nextDueAt: dueAt }];
+      }),
   };
 }
 
@@ -238,13 +230,7 @@ function attemptName({ eventSeq, subscriptionSeq, generation, attemptNumber }: S
   return `${eventSeq} ${subscriptionSeq} ${generation} ${attemptNumber}`;
 }
 
-function stoppedAttempt(wall: number) {
-  return {
-    startedAt: wall,
-    durationMs: 0,
-    result: "error" as const,
-    trigger: "retry" as const,
-    error: STOPPED,
-    record: { ...UNSENT, place: undefined, sent: undefined },
-  };
+function stoppedAttempt(startedAt: number): AttemptRecord {
+  const record = { ...UNSENT, place: undefined, sent: undefined };
+  return { startedAt, durationMs: 0, result: "error", trigger: "retry", error: STOPPED, record };
 }

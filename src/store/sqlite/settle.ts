@@ -1,10 +1,11 @@
 import { STATE, statesOf } from "../../model/delivery.ts";
-import type { AttemptRecord, Settled, Settlement } from "../port/lanes.ts";
+import type { AttemptRecord, DeliveryKey, Settled, Settlement } from "../port/lanes.ts";
+import { NOTHING_FOLLOWS } from "../commit/batch.ts";
 import { createAttemptLog, createAttempts, type AttemptPlace } from "./attempts.ts";
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
-import { EARLY, type DeliveryRow, type KeyFollower, type Moves, type MoveOver } from "./move.ts";
+import { EARLY, type DeliveryRow, type Moves, type MoveOver } from "./move.ts";
 
 const SUCCEED = statesOf("succeed");
 const FIRST: AttemptPlace = { seq: null, number: 1 };
@@ -14,7 +15,6 @@ const eraseTexts = (attempt: AttemptRecord): AttemptRecord => ({
   error: undefined,
   record: { ...attempt.record, place: undefined, sent: undefined, facts: undefined, answer: undefined },
 });
-const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, claim: Claim, counters: CounterDeltas) {
   const attempts = createAttempts(db);
@@ -50,7 +50,7 @@ export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, cla
   function count(subscriptionSeq: number, attempt: AttemptRecord): void {
     counters.addDelivery(subscriptionSeq, "attempts", 1);
     if (attempt.result !== "success") counters.addDelivery(subscriptionSeq, "failures", 1);
-    counters.noteAttempt(subscriptionSeq, attempt.startedAt);
+    counters.recordAttemptTime(subscriptionSeq, attempt.startedAt);
   }
 
   /** The most frequent end, in two statements: delivered at the first attempt, with no follower in its ordering key. */
@@ -70,15 +70,11 @@ export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, cla
     return true;
   }
 
-  function isTaken(row: DeliveryRow): boolean {
-    return row.state !== STATE.sending;
-  }
-
   function isCurrent(row: DeliveryRow, s: Settlement): boolean {
-    return row.state === STATE.sending && row.generation === s.generation && row.attempt_count === s.attemptNumber - 1;
+    return row.state === STATE.sending && row.generation === s.generation && row.attemptCount === s.attemptNumber - 1;
   }
 
-  function follow(follower: KeyFollower | undefined, { claimNext }: Settlement, now: number): Settled {
+  function follow(follower: DeliveryKey | undefined, { claimNext }: Settlement, now: number): Settled {
     if (follower === undefined) return NOTHING_FOLLOWS;
     const next = claimNext ? claim.claimOne(follower.eventSeq, follower.subscriptionSeq, now) : undefined;
     return { applied: true, next, movedUp: next === undefined };
@@ -93,7 +89,7 @@ export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, cla
       if (deliverAtOnce(s)) return NOTHING_FOLLOWS;
 
       const row = moves.find(s.eventSeq, s.subscriptionSeq);
-      const isErased = row !== undefined && isTaken(row) && isBodyErased.get(s.eventSeq) !== undefined;
+      const isErased = row !== undefined && row.state !== STATE.sending && isBodyErased.get(s.eventSeq) !== undefined;
       const attempt = isErased ? eraseTexts(s.attempt) : s.attempt;
       const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, attempt);
       if (row === undefined || !isCurrent(row, s)) {
@@ -107,14 +103,13 @@ export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, cla
         return follow(moveOver.move(row, s.moveTo, { endedAt, attemptCount: number, deadReason }), s, now);
       }
       if (s.verdict === "retry") {
-        moves.makeDue(row, s.nextAttemptAt ?? now, "retry", {
+        moves.makeDue(row, s.nextAttemptAt ?? now, {
           act: "retry",
-          generation: row.generation,
           attemptCount: number,
-          uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber + (s.isUncounted === true ? 1 : 0),
+          uncountedAttempts: row.uncountedAttempts + number - s.attemptNumber + (s.isUncounted === true ? 1 : 0),
           recoveries: 0,
           // It was brought forward and failed again: the next attempt follows its schedule.
-          nextTry: s.keepsTime || (row.early === EARLY.broughtForward && s.isUncounted !== true) ? "kept" : "free",
+          keepsTime: s.keepsTime || (row.early === EARLY.broughtForward && s.isUncounted !== true),
           error: s.attempt.error,
         });
         return isKept ? { ...NOTHING_FOLLOWS, isKept } : NOTHING_FOLLOWS;

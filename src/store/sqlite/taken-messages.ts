@@ -1,14 +1,15 @@
 import type { DeliveryKey } from "../port/lanes.ts";
 import {
   MESSAGE_STATES,
-  type ReopeningMessage,
-  type TakenMessage,
-  type ReopenedDelivery,
+  type EventLog,
+  type NewDelivery,
   type NewEvent,
+  type TakenMessage,
 } from "../port/event-log.ts";
+import type { Reads } from "../port/reads.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
-import type { Prepare } from "./query-rows.ts";
+import type { AtOnce, Prepare } from "./query-rows.ts";
 import { originIdOf } from "../../model/event.ts";
 
 /** The values of `taken_messages.state`. */
@@ -17,15 +18,13 @@ export const MESSAGE_STATE = { held: 0, acknowledged: 1, parked: 2 } as const sa
   number
 >;
 
-type Reopen = (key: DeliveryKey, delivery: ReopenedDelivery) => void;
-
 /** Records the states of messages, for the writer. */
-export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reopen: Reopen) {
+export function createMessageWrites(
+  db: Database,
+  at: Readonly<BatchTime>,
+  reopen: (key: DeliveryKey, delivery: Omit<NewDelivery, "claim">) => void,
+): AtOnce<EventLog, "settleMessage" | "reopenByMessage"> {
   const settle = db.prepare("update taken_messages set state = ?2, settled_at = ?3 where event_seq = ?1");
-  // Also for a message without a row: it may be put back into its queue.
-  const insertParked = db.prepare(
-    `insert into taken_messages (event_seq, state, generation, settled_at) values (?, ${MESSAGE_STATE.parked}, 1, ?)`,
-  );
   const select = db.prepare("select state, generation from taken_messages where event_seq = ?");
   const selectEvent = db.prepare("select 1 from events where seq = ?");
   const write = db.prepare(
@@ -33,16 +32,17 @@ export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reope
   );
 
   return {
-    settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): void {
+    settleMessage(eventSeq, how) {
       const { changes } = settle.run(eventSeq, MESSAGE_STATE[how], at.wall);
+      // Also for a message without a row: it may be put back into its queue.
       if (how === "parked" && changes === 0 && selectEvent.get(eventSeq) !== undefined) {
-        insertParked.run(eventSeq, at.wall);
+        write.run(eventSeq, MESSAGE_STATE.parked, 1, at.wall);
       }
     },
 
-    reopenByMessage(eventSeq: number, message: ReopeningMessage, deliveries: readonly ReopenedDelivery[]): boolean {
+    reopenByMessage(eventSeq, message, deliveries) {
       if (selectEvent.get(eventSeq) === undefined) return false;
-      const known = select.get(eventSeq) as { state: number; generation: number } | undefined;
+      const known: { state: number; generation: number } | undefined = select.get(eventSeq);
       const before = Math.max(known?.generation ?? 1, message.knownGeneration);
       const isWanted = message.generation > before || known?.state === MESSAGE_STATE.parked;
       if (!isWanted) return false;
@@ -55,14 +55,11 @@ export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reope
   };
 }
 
-export function createMessageReads(prepare: Prepare) {
+export function createMessageReads(prepare: Prepare): AtOnce<Reads, "findMessage"> {
   return {
-    findMessage(eventSeq: number): TakenMessage | undefined {
-      const row = prepare("select state, generation from taken_messages where event_seq = ?").get(eventSeq) as
-        | { state: number; generation: number }
-        | undefined;
-      if (row === undefined) return undefined;
-      return { state: MESSAGE_STATES[row.state] ?? "held", generation: row.generation };
+    findMessage(eventSeq) {
+      const row = prepare("select state, generation from taken_messages where event_seq = ?").get(eventSeq);
+      return row && { state: MESSAGE_STATES[row.state] ?? "held", generation: row.generation };
     },
   };
 }
@@ -82,8 +79,7 @@ export function createReturnedEvents(
   return (seq, { details, tenantId }) => {
     const originId = originIdOf(details);
     if (originId === undefined || details === undefined) return;
-    const { origin, pulled_from: places = [], generation = 1 } = JSON.parse(details) as Details;
-    const [place] = places;
+    const { origin, pulled_from: [place] = [], generation = 1 } = JSON.parse(details) as Details;
     if (origin !== storeId || place === undefined) return;
     // Ignores events that are deleted or belong to another tenant.
     const originSeq = findSeq(originId, tenantId);

@@ -2,8 +2,8 @@ import { TENANT_ERASED } from "../../model/audit.ts";
 import { eraseSourceName } from "../../model/source.ts";
 import { VALIDATION_FORMATS } from "../../model/validation.ts";
 import type { BatchTime } from "../commit/batch.ts";
-import type { AuditNote } from "../port/audit.ts";
-import { ERASURE_STAGES, type ErasureRow, type ErasureStage, type ErasureStep } from "../port/erasures.ts";
+
+import { ERASURE_STAGES, type ErasureRow, type ErasureStep, type Jobs } from "../port/jobs.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import { createFormSearch, PART_SLICES } from "./attempt-forms.ts";
 import type { CommandParts } from "./commands.ts";
@@ -11,9 +11,9 @@ import type { Database } from "./connection.ts";
 import { createRecordVersions } from "./counters.ts";
 import { createSecureDelete } from "./erase-body.ts";
 import { createEventErasure, PAGE_ROWS, walkOn, type Walked, type WalkedRow, type WalkPlace } from "./event-removal.ts";
-import { asFields, createPrepare, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, createPrepare, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 
-export function createTenantErasure(db: Database, parts: CommandParts) {
+export function createTenantErasure(db: Database, parts: CommandParts): AtOnce<Jobs, "beginErasure" | "stepErasure"> {
   const { audit, at, settle } = parts;
   const securely = createSecureDelete(db);
   const log = createEventErasure(db, parts);
@@ -32,51 +32,52 @@ export function createTenantErasure(db: Database, parts: CommandParts) {
       completed_at = ?11
     where tenant_id = ?1`);
 
-  function runStage(tenantId: string, row: Progress, maxRows: number): Done {
+  function runStage(tenantId: string, row: Progress, sources: readonly string[], maxRows: number): Partial<Done> {
     const { stage, afterSeq } = row;
-    const sources = JSON.parse(row.sources) as string[];
     const place = { afterSeq, maxRows };
-    const walked = ({ afterSeq: reached, isEnd }: Walked): Done => ({ ...NOTHING, sources, afterSeq: reached, isEnd });
     switch (stage) {
       case "records": {
-        const { names, ...live } = records.removeLive(tenantId, place);
-        return { ...walked(live), records: live.removed, sources: [...sources, ...names] };
+        const { names, removed, ...reached } = records.removeLive(tenantId, place);
+        return { ...reached, records: removed, sources: [...sources, ...names] };
       }
       case "events":
-        return { ...NOTHING, sources, ...log.eraseEvents(tenantId, place) };
+        return log.eraseEvents(tenantId, place);
       case "requests": {
-        const requests = log.eraseRequests(tenantId, place);
-        return { ...walked(requests), requests: requests.removed };
+        const { removed, ...reached } = log.eraseRequests(tenantId, place);
+        return { ...reached, requests: removed };
       }
       case "ids":
-        return walked(log.eraseKnownIds(tenantId, place));
+        return log.eraseKnownIds(tenantId, place);
       case "forms": {
         const forms = records.removeForms(tenantId, place);
         if (forms.removed > 0) settle.forgetForms();
-        return walked(forms);
+        return forms;
       }
       case "versions":
-        return walked(records.removeVersions(tenantId, sources, place));
+        return records.removeVersions(tenantId, sources, place);
       case "names":
-        return walked(records.renameTombstones(tenantId, sources, place));
+        return records.renameTombstones(tenantId, sources, place);
       case "rest":
-        return { ...NOTHING, sources: [], isEnd: records.removeTraces(tenantId, maxRows) };
+        return { sources: [], isEnd: records.removeTraces(tenantId, maxRows) };
       case "audit": {
         // The entry comes first: after it, the chain is valid without the data of earlier entries.
-        if (afterSeq === 0) return { ...NOTHING, sources, afterSeq: note(tenantId, row) };
-        const { removed: auditEntries, ...where } = audit.eraseData(tenantId, afterSeq, maxRows);
-        return { ...NOTHING, sources, auditEntries, ...where };
+        if (afterSeq === 0) return { afterSeq: record(tenantId, row) };
+        const { removed, ...reached } = audit.eraseData(tenantId, afterSeq, maxRows);
+        return { ...reached, auditEntries: removed };
       }
       case "done":
-        return { ...NOTHING, sources };
+        return {};
     }
   }
 
-  /** Notes who asked for the erasure, and how much was erased. Returns the number of the entry. */
-  function note(tenantId: string, { actor, via, events, deliveries, bytes, requests, records: configured }: Progress) {
+  /** Records who asked for the erasure, and how much was erased. Returns the number of the entry. */
+  function record(
+    tenantId: string,
+    { actor, via, events, deliveries, bytes, requests, records: configured }: Progress,
+  ) {
     const details = { events, deliveries, bytes, requests, records: configured };
-    const told = { actor, via: via ?? undefined, act: TENANT_ERASED, kind: "tenant", id: tenantId, tenantId, details };
-    audit.append([told], at.wall);
+    const entry = { actor, via: via ?? undefined, act: TENANT_ERASED, kind: "tenant", id: tenantId, tenantId, details };
+    audit.append([entry], at.wall);
     return audit.lastSeq();
   }
 
@@ -89,8 +90,10 @@ export function createTenantErasure(db: Database, parts: CommandParts) {
   function step(tenantId: string, maxRows: number): Omit<ErasureStep, "tookMs"> {
     const row = getErasure(tenantId);
     if (row.stage === "done") return { row, ended: [] };
-    const done = securely(() => runStage(tenantId, findProgress.get(tenantId) as unknown as Progress, maxRows));
-    const stage = done.isEnd ? nextStage(row.stage) : row.stage;
+    const progress: Progress = findProgress.get(tenantId);
+    const sources = JSON.parse(progress.sources) as string[];
+    const done = { ...NOTHING, sources, ...securely(() => runStage(tenantId, progress, sources, maxRows)) };
+    const stage = ERASURE_STAGES[ERASURE_STAGES.indexOf(row.stage) + (done.isEnd ? 1 : 0)];
     if (stage === "done") records.release(tenantId);
     moveOn.run(
       tenantId,
@@ -109,7 +112,7 @@ export function createTenantErasure(db: Database, parts: CommandParts) {
   }
 
   return {
-    beginErasure(tenantId: string, begun: AuditNote): ErasureRow {
+    beginErasure(tenantId, begun) {
       const known = findErasure(tenantId);
       if (known !== undefined && known.stage !== "done") return known;
       records.close(tenantId);
@@ -117,24 +120,22 @@ export function createTenantErasure(db: Database, parts: CommandParts) {
       insert.run(tenantId, begun.actor, begun.via ?? null, at.wall);
       return getErasure(tenantId);
     },
-    stepErasure(tenantId: string, maxRows: number): ErasureStep {
+    stepErasure(tenantId, maxRows) {
       const startedAt = performance.now();
       return { ...step(tenantId, maxRows), tookMs: performance.now() - startedAt };
     },
   };
 }
 
-export function createErasureReads(prepare: Prepare) {
+export function createErasureReads(prepare: Prepare): AtOnce<Jobs, "findErasure" | "listErasing"> {
   return {
-    findErasure(tenantId: string): ErasureRow | undefined {
+    findErasure(tenantId) {
       const row = prepare(`select ${ERASURE} from tenant_erasures where tenant_id = ?`).get(tenantId);
-      return row === undefined ? undefined : (toRow(row) as unknown as ErasureRow);
+      return row && toRow<ErasureRow>(row);
     },
-    listErasing(): string[] {
-      const rows = prepare(
-        "select tenant_id as id from tenant_erasures where stage <> 'done' order by started_at",
-      ).all();
-      return (rows as unknown as { id: string }[]).map(({ id }) => id);
+    listErasing() {
+      const select = prepare("select tenant_id as id from tenant_erasures where stage <> 'done' order by started_at");
+      return select.all().map(({ id }) => id);
     },
   };
 }
@@ -155,14 +156,10 @@ const NOTHING = {
   ended: [] as readonly DeliveryKey[],
 };
 
-type Done = typeof NOTHING & { sources: readonly string[] };
-
-function nextStage(stage: ErasureStage): ErasureStage {
-  return ERASURE_STAGES[ERASURE_STAGES.indexOf(stage) + 1] ?? "done";
-}
+type Done = typeof NOTHING & { sources: string[] };
 
 /** What the next step of an erasure needs. */
-interface Progress extends Pick<ErasureRow, "stage" | "events" | "deliveries" | "bytes" | "requests" | "records"> {
+interface Progress extends Omit<ErasureRow, "tenantId" | "total" | "auditEntries" | "startedAt" | "completedAt"> {
   actor: string;
   via: string | null;
   afterSeq: number;
@@ -233,7 +230,7 @@ function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
     removeLive(tenantId: string, place: WalkPlace): Walked & { names: string[] } {
       const names: string[] = [];
       let version: number | undefined;
-      const next = (after: number) => selectLive.all(tenantId, after) as unknown as RecordRow[];
+      const next = (after: number): RecordRow[] => selectLive.all(tenantId, after);
       const walked = walkOn(next, place, ({ seq, kind, id }) => {
         version ??= takeVersion();
         remove.run(seq, version, at.wall);
@@ -250,7 +247,7 @@ function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
     removeForms(tenantId: string, { afterSeq, maxRows }: WalkPlace): Walked {
       let [at, removed] = [afterSeq, 0];
       for (let slices = 0; slices < MAX_SLICES && removed < maxRows; slices++) {
-        const form = selectForm.get(tenantId, Math.floor(at / PART_SLICES)) as FormRow | undefined;
+        const form: Omit<WalkedRow, "size"> | undefined = selectForm.get(tenantId, Math.floor(at / PART_SLICES));
         if (form === undefined) return { afterSeq: at, removed, isEnd: true };
         const first = form.seq * PART_SLICES;
         at = Math.max(at, first);
@@ -265,13 +262,13 @@ function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
     },
     removeVersions(tenantId: string, sources: readonly string[], place: WalkPlace): Walked {
       const names = JSON.stringify(sources);
-      const next = (after: number) => selectVersions.all(tenantId, after, names) as unknown as WalkedRow[];
+      const next = (after: number): WalkedRow[] => selectVersions.all(tenantId, after, names);
       return walkOn(next, place, ({ seq }) => void removeVersion.run(seq));
     },
     /** A tombstone keeps only its number; that of a source keeps a hash of the name, which stays closed. */
     renameTombstones(tenantId: string, sources: readonly string[], place: WalkPlace): Walked {
       const names = JSON.stringify(sources);
-      const next = (after: number) => selectTombstones.all(tenantId, after, names) as unknown as RecordRow[];
+      const next = (after: number): RecordRow[] => selectTombstones.all(tenantId, after, names);
       return walkOn(next, place, ({ seq, kind, id }) => {
         // When a source of this name was erased before, its tombstone has the hash.
         const isHashed = kind === "source" && rename.run(seq, eraseSourceName(id)).changes === 1;
@@ -287,9 +284,4 @@ function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
 interface RecordRow extends WalkedRow {
   kind: string;
   id: string;
-}
-
-interface FormRow {
-  seq: number;
-  isOwn: number;
 }

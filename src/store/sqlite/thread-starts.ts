@@ -3,9 +3,9 @@ import { Worker } from "node:worker_threads";
 /** The names of their files, in a source tree and in a build. */
 const NAMES = ["writer", "reader"] as const;
 const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
-const early = new Map<StoreThread, Worker>();
+const early = new Map<ThreadName, Worker>();
 
-export type StoreThread = (typeof NAMES)[number];
+type ThreadName = (typeof NAMES)[number];
 
 /**
  * Starting a thread takes about as long as loading the gateway's code, so threads are started first and both happen at
@@ -20,7 +20,7 @@ export function startThreadsEarly(): void {
 }
 
 /** A thread that waits for its first message, which says what to open. */
-export function takeThread(name: StoreThread): Worker {
+export function takeThread(name: ThreadName): Worker {
   const worker = early.get(name);
   early.delete(name);
   worker?.ref();
@@ -34,10 +34,7 @@ export async function endEarlyThreads(): Promise<void> {
   await Promise.all(left.map(endThread));
 }
 
-/**
- * Lets a thread that got no message yet end by itself. If it were terminated while it loads the driver, the driver
- * would abort the whole process.
- */
+/** Lets an unused thread end by itself: terminated while it loads the driver, it would abort the whole process. */
 export async function endThread(worker: Worker): Promise<void> {
   worker.ref();
   const ended = new Promise((resolve) => worker.once("exit", resolve));
@@ -45,6 +42,6 @@ export async function endThread(worker: Worker): Promise<void> {
   await ended;
 }
 
-function startThread(name: StoreThread): Worker {
+function startThread(name: ThreadName): Worker {
   return new Worker(new URL(`./${name}-thread${EXTENSION}`, import.meta.url));
 }

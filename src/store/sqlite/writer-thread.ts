@@ -31,7 +31,6 @@ function open(options: WriterOptions): void {
   const writer = openWriter(options);
   const close = () => {
     writer.close();
-    port.postMessage("closed");
     port.close();
   };
   port.on("message", (message: BatchMessage | "close") => {

@@ -20,7 +20,7 @@ import {
   type WriteConnection,
 } from "./connection.ts";
 import { createCounterDeltas } from "./counters.ts";
-import { judgeFault, reportFault } from "./faults.ts";
+import { classifyFault, reportFault } from "./faults.ts";
 import { createMoves, createMoveOver } from "./move.ts";
 import { createRecover, createSendingWalk } from "./sending.ts";
 import { createRequestRing } from "./requests.ts";
@@ -35,15 +35,6 @@ export interface WriterOptions extends ConnectionOptions {
   hashKeyHex: string;
   /** Created and kept in the same way. */
   storeId: string;
-}
-
-export interface WriterInfo {
-  storeId: string;
-  version: string;
-  syncMode: string;
-  lastKnownNow: number;
-  /** See `WriteConnection`. */
-  doubt: string | undefined;
 }
 
 /** The checkpoint of a larger log stalls commits for longer. */
@@ -66,6 +57,8 @@ export function openWriter(options: WriterOptions) {
   }
 }
 
+export type WriterInfo = ReturnType<typeof openWriter>["info"];
+
 /** Owns the write connection and the checkpoints. All batches of one call are one transaction and one fsync. */
 function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options: WriterOptions) {
   const hashKeyHex = keepMeta("dedupe_hash_key", options.hashKeyHex);
@@ -85,7 +78,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
   const ring = createRequestRing(db);
   const retention = createRetention(db, { ...known, ring });
   const audit = createAuditLog(db, storeId, options.auditSeedHex);
-  const parts = { at, accept, audit, claim, expire, recover, counters, moves, moveOver, retention, settle };
+  const parts = { at, accept, audit, claim, expire, recover, counters, moves, moveOver, retention, ring, settle };
   const commands = createCommands(db, parts);
   const knownTime = createKnownTime(db);
   const transactions = createTransactions(db, [counters, ring, accept, sending, knownTime, settle, audit]);
@@ -106,7 +99,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
       items.map((item) => attempt(() => run(item)));
     at.now = batch.at.now;
     at.wall = batch.at.wall;
-    knownTime.note(at.now);
+    knownTime.record(at.now);
     const settles = all(batch.settles, (item) => settle.settle(item, at.now));
     const accepts = all(batch.accepts, (item) => accept.accept(item.event, item.deliveries, at.wall));
     const done = all(batch.commands, runCommand);
@@ -126,16 +119,13 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
     }
   };
 
-  /**
-   * First without savepoints, because items hardly ever fail. If one fails, all are written again, each with its own
-   * savepoint, still with one fsync.
-   */
+  /** First without savepoints, because items hardly ever fail; if one does, again with a savepoint for each item. */
   function commitAll(batches: readonly WriteBatch[]): BatchResult[] {
     for (const attempt of [attemptPlainly, transactions.attempt]) {
       try {
         return transactions.commit(() => batches.map((batch) => runBatch(batch, attempt)));
       } catch (error) {
-        if (judgeFault(error) === "item") continue;
+        if (classifyFault(error) === "item") continue;
         const failed = report(error);
         return batches.map((batch) => failAll(batch, failed));
       }
@@ -191,7 +181,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
         if (lost === undefined) db.exec("pragma wal_checkpoint(truncate)");
       } catch (error) {
         // With a full disk the log stays; no data is lost.
-        if (judgeFault(error) === "fatal") throw error;
+        if (classifyFault(error) === "fatal") throw error;
       } finally {
         db.close();
       }
@@ -212,7 +202,7 @@ export function createTransactions(db: Database, parts: readonly TransactionPart
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
 
-  function writeNotes(): void {
+  function writeParts(): void {
     for (const part of parts) part.write?.();
   }
 
@@ -232,7 +222,7 @@ export function createTransactions(db: Database, parts: readonly TransactionPart
       begin.get();
       try {
         const result = work();
-        writeNotes();
+        writeParts();
         commit.get();
         return result;
       } catch (error) {
@@ -241,22 +231,19 @@ export function createTransactions(db: Database, parts: readonly TransactionPart
       }
     },
 
-    /**
-     * For use inside a transaction: if `work` fails, only its changes are undone and the transaction continues. Throws
-     * when nothing of the transaction can be kept.
-     */
+    /** If `work` fails, only its changes are undone. Throws when nothing of the transaction can be kept. */
     attempt<T>(work: () => OrFault<T>): OrFault<T> {
       // Written first, so that changes collected by earlier items are not undone with this one.
-      writeNotes();
+      writeParts();
       db.exec("savepoint attempt");
       try {
         const result = work();
-        writeNotes();
+        writeParts();
         db.exec("release attempt");
         return result;
       } catch (error) {
         // SQLite itself may have ended the transaction, including the earlier items.
-        if (!db.isTransaction || judgeFault(error) !== "item") throw error;
+        if (!db.isTransaction || classifyFault(error) !== "item") throw error;
         undo(error, "rollback to attempt; release attempt");
         return { failed: reportFault(error) };
       }
@@ -269,26 +256,23 @@ export const LAST_KNOWN_NOW = "last_known_now";
 
 const EVERY_MS = 5000;
 
-/**
- * Saves scheduling time together with other writes, and at once after a pause: the next start must not lie before a
- * write.
- */
+/** Saves scheduling time with other writes, at once after a pause: the next start must not lie before a write. */
 function createKnownTime(db: Database) {
   const save = db.prepare(`
     insert into meta (key, value) values (?, ?)
     on conflict do update set value = max(cast(value as integer), excluded.value)`);
   const select = db.prepare("select cast(value as integer) as now from meta where key = ?");
-  let notedAt = Number.NEGATIVE_INFINITY;
+  let savedAt = Number.NEGATIVE_INFINITY;
 
   return {
     last: (select.get(LAST_KNOWN_NOW) as { now: number } | undefined)?.now ?? 0,
-    note(now: number): void {
-      if (now - notedAt < EVERY_MS) return;
+    record(now: number): void {
+      if (now - savedAt < EVERY_MS) return;
       save.run(LAST_KNOWN_NOW, now);
-      notedAt = now;
+      savedAt = now;
     },
     rollback(): void {
-      notedAt = Number.NEGATIVE_INFINITY;
+      savedAt = Number.NEGATIVE_INFINITY;
     },
   };
 }

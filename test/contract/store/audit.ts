@@ -60,7 +60,7 @@ export function auditContract(harness: StoreHarness): void {
           kind: "written",
         });
         expect(await store.records.write({ changes: [put("erp")], audit: [note()], at: NOON })).toMatchObject({
-          kind: "refused",
+          kind: "rejected",
         });
         expect(await actsOf(store)).toEqual(["audit.begin", "target.create"]);
         // A fault in the middle of the transaction takes both away, and leaves those beside it.

@@ -7,7 +7,7 @@ import {
   listMigrations,
   migrate,
   openWriteConnection,
-  refuseOldVersion,
+  rejectOldVersion,
 } from "../../../src/store/sqlite/connection.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { NOON } from "../../support/store-fixtures.ts";
@@ -39,9 +39,9 @@ describe("a write connection", () => {
   });
 
   it("is refused to a SQLite that can lose pages", () => {
-    for (const version of ["3.51.3", "3.52.0", "4.0.0"]) expect(() => refuseOldVersion(version)).not.toThrow();
+    for (const version of ["3.51.3", "3.52.0", "4.0.0"]) expect(() => rejectOldVersion(version)).not.toThrow();
     for (const version of ["3.51.2", "3.7.0", "3.51", "2.99.99"]) {
-      expect(() => refuseOldVersion(version)).toThrow(withCode("store_unsafe"));
+      expect(() => rejectOldVersion(version)).toThrow(withCode("store_unsafe"));
     }
   });
 

@@ -28,7 +28,7 @@ describe("generated ids", () => {
           if (!isGiven && seqs.has(id)) continue;
           insert.run(++seq, id, isGiven ? 1 : 0);
           if (!isGiven) {
-            ids.note(seq, id);
+            ids.record(seq, id);
             seqs.set(id, seq);
           }
           if (restarts) ids = createEventIds(db);
@@ -47,7 +47,7 @@ describe("generated ids", () => {
     for (let seq = 1; seq <= 1280; seq++) {
       const id = seq === 700 ? "evt_00001x" : `evt_${String(seq).padStart(5, "0")}`;
       insert.run(seq, id, 0);
-      ids.note(seq, id);
+      ids.record(seq, id);
     }
     expect(count("event_id_marks")).toBe(11);
     expect(count("event_ids")).toBe(1);
@@ -60,7 +60,7 @@ describe("generated ids", () => {
     const ids = createEventIds(db);
     const add = (seq: number, id: string) => {
       insert.run(seq, id, 0);
-      ids.note(seq, id);
+      ids.record(seq, id);
     };
     db.exec("begin");
     add(1, "evt_2");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
 import { FatalFault, faultError } from "../../../src/store/commit/batch.ts";
-import { isCorruption, judgeFault, reportFault } from "../../../src/store/sqlite/faults.ts";
+import { isCorruption, classifyFault, reportFault } from "../../../src/store/sqlite/faults.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 
 function caught(run: () => void): unknown {
@@ -31,9 +31,9 @@ describe("an error of SQLite", () => {
     [19, "item"],
     [26, "fatal"],
   ] as const)("with the code %i means %s", (errcode, fault) => {
-    expect(judgeFault({ errcode })).toBe(fault);
+    expect(classifyFault({ errcode })).toBe(fault);
     // The extended code of a failed fsync, for one, is IOERR and 4 in the second byte.
-    expect(judgeFault({ errcode: errcode + 4 * 256 })).toBe(fault);
+    expect(classifyFault({ errcode: errcode + 4 * 256 })).toBe(fault);
   });
 
   it("is judged by what the driver really throws", async () => {
@@ -41,9 +41,9 @@ describe("an error of SQLite", () => {
     db.exec("create table t (a integer primary key, b blob) strict; pragma max_page_count = 5");
     const insert = db.prepare("insert into t values (?, ?)");
     insert.run(1, null);
-    expect(judgeFault(caught(() => insert.run(2, new Uint8Array(100_000))))).toBe("full");
-    expect(judgeFault(caught(() => insert.run(1, null)))).toBe("item");
-    expect(judgeFault(caught(() => insert.run(undefined as never, null)))).toBe("item");
+    expect(classifyFault(caught(() => insert.run(2, new Uint8Array(100_000))))).toBe("full");
+    expect(classifyFault(caught(() => insert.run(1, null)))).toBe("item");
+    expect(classifyFault(caught(() => insert.run(undefined as never, null)))).toBe("item");
     db.close();
     await collectGarbage();
   });
@@ -58,9 +58,9 @@ describe("an error of SQLite", () => {
     const damaged = new DatabaseSync(file);
     const error = caught(() => damaged.prepare("select * from t").all());
     expect(error).not.toHaveProperty("errcode");
-    expect(judgeFault(error)).toBe("item");
+    expect(classifyFault(error)).toBe("item");
     expect(isCorruption(error)).toBe(true);
-    expect(judgeFault(caught(() => damaged.prepare("select * from u").all()))).toBe("item");
+    expect(classifyFault(caught(() => damaged.prepare("select * from u").all()))).toBe("item");
     damaged.close();
     await collectGarbage();
     rmSync(folder, { recursive: true });

@@ -29,19 +29,19 @@ describe("a move of a delivery", () => {
         published_at, due_at, delivery_count, size, checksum)
       values (1, 'e', 0, 'a', '1', 's', 'default', 2, 0, 1, 1, 1, 1, 1, 0, 0)`);
     const end = { endedAt: 1, attemptCount: 1, leavesKeyQueue: true };
-    const due = { generation: 1, attemptCount: 1, uncountedAttempts: 0, recoveries: 0, error: undefined };
+    const due = { attemptCount: 1, uncountedAttempts: 0, recoveries: 0 };
     const acts: Record<string, { allowed: readonly string[]; run: (row: DeliveryRow) => unknown }> = {
       succeed: { allowed: ["sending"], run: (row) => moves.end(row, "delivered", end) },
       giveUp: { allowed: ["pending", "sending"], run: (row) => moves.end(row, "dead", end) },
       cancel: { allowed: ["pending", "sending", "dead"], run: (row) => moves.end(row, "cancelled", end) },
-      retry: { allowed: ["sending"], run: (row) => moves.makeDue(row, 1, "retry", { ...due, act: "retry" }) },
+      retry: { allowed: ["sending"], run: (row) => moves.makeDue(row, 1, { ...due, act: "retry" }) },
       bringForward: {
         allowed: ["pending"],
-        run: (row) => moves.makeDue(row, 1, "manual", { ...due, act: "bring_forward" }),
+        run: (row) => moves.makeDue(row, 1, { ...due, act: "bring_forward" }),
       },
       replay: {
         allowed: ["delivered", "dead", "cancelled"],
-        run: (row) => moves.reopen(row, 1, "replay", { ordered: false, expiresAt: undefined }),
+        run: (row) => moves.reopen(row, "replay", { ordered: false, expiresAt: undefined }),
       },
     };
     let subscriptionSeq = 0;

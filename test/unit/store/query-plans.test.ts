@@ -78,7 +78,7 @@ describe("the query plans", () => {
 
   it("find the head of a key, what has expired and what to cancel by their own indexes", () => {
     const plans = plansOf(useWriter);
-    expect(planOf(plans, "queued_key = ? order by d.event_seq limit 1")).toContain("INDEX key_queues");
+    expect(planOf(plans, "queued_key = ? order by event_seq limit 1")).toContain("INDEX key_queues");
     expect(planOf(plans, "event_seq < ?3 or rank")).toContain("INDEX key_queues (subscription_seq=? AND queued_key=?");
     expect(planOf(plans, "d.state < 2 and d.state = 0 and d.expires_at")).toContain(
       "INDEX expiring (expires_at>? AND expires_at<?)",
@@ -195,7 +195,7 @@ describe("the query plans", () => {
       "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
     );
     expect(planOf(plans, "next_trigger = 3 limit")).toContain("COVERING INDEX replays_open (subscription_seq=?");
-    expect(planOf(plans, "is_wanted")).not.toContain("TEMP B-TREE");
+    expect(planOf(plans, "isWanted")).not.toContain("TEMP B-TREE");
   });
 
   it("search events by their place in the log, and leap by index", () => {

@@ -80,7 +80,7 @@ describe("the view event_log, of an event that comes back from a queue", () => {
     const request = newSubscription(name);
     const changes = request.changes.map((one) => ({ ...one, data: JSON.stringify({ name, settings }) }));
     const result = await store.records.write({ ...request, changes });
-    if (result.kind === "refused") throw new Error(result.why);
+    if (result.kind === "rejected") throw new Error(result.why);
     return result.seqs[0] as number;
   }
 

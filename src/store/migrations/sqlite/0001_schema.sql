@@ -36,8 +36,7 @@ create table record_states (
   state text not null
 ) strict;
 
--- Every version of the records whose kind keeps them, deletions too. A series has one sequence of numbers, for however
--- many records.
+-- Every version of the records whose kind keeps them, deletions too. The numbers of a series may be of several records.
 create table record_versions (
   kind text not null,
   tenant_id text not null,
@@ -112,8 +111,7 @@ create table bodies (
   checksum integer not null
 ) strict;
 
--- The one random index per event, and only where the sender gave an id: a keyed 62-bit hash of the dedupe key. The
--- full key in the event's row decides.
+-- The one random index per event, and only where the sender gave an id: a keyed hash. The key in the event's row decides.
 create table dedupe (
   hash integer primary key,
   event_seq integer not null
@@ -128,8 +126,8 @@ create table known_ids (
   received_at integer not null
 ) strict;
 
--- Generated ids grow with time, like sequence numbers, so an event needs no row of its own to be found by its id. There
--- is a mark at the first of each 128 sequence numbers, and a row for each id that is out of order (the clock was set back).
+-- Generated ids grow with time, like sequence numbers. So there is a mark at the first of each 128 numbers, and a row only
+-- for an id that is out of order (the clock was set back).
 create table event_id_marks (
   id text primary key,
   event_seq integer not null
@@ -140,8 +138,8 @@ create table event_ids (
   event_seq integer not null
 ) strict, without rowid;
 
--- What a search may skip: of each 1,024 events, when they came, and a filter of what they can be found by. Written once,
--- with the last event of the block. A block without a row is read event by event.
+-- What a search may skip: of each 1,024 events, when they came, and a filter of what they can be found by. Written with
+-- the last event of the block. A block without a row is read event by event.
 create table event_blocks (
   -- What an event is found by goes, by a hash of it, to one of several filters, so that a search reads little.
   segment integer not null,
@@ -162,9 +160,8 @@ create table event_block_groups (
   primary key (segment, block_group)
 ) strict, without rowid;
 
--- Of events that came as messages of a queue: what became of the message. Only of those that stay in their queue until
--- their deliveries have ended, and of those that came again as a replay. An event whose message is in its queue still is
--- not deleted, for the message will come again and must meet it.
+-- What became of the messages of queues that stay there until the deliveries of their event have ended, or that came again
+-- as a replay. An event whose message is still in its queue is not deleted: the message will come again.
 create table taken_messages (
   event_seq integer primary key,
   -- 0: in its queue; 1: acknowledged; 2: parked.
@@ -175,8 +172,7 @@ create table taken_messages (
   settled_at integer
 ) strict;
 
--- Events that this gateway has put into a queue and taken from there again, each with the one that it was at first. Only
--- these have a row: no other event costs more.
+-- Events that this gateway has put into a queue and taken from there again, each with the one that it was at first.
 create table returned_events (
   event_seq integer primary key,
   origin_seq integer not null,
@@ -202,8 +198,8 @@ create table deliveries (
   recoveries integer not null,
   next_trigger integer not null,
   next_attempt_at integer,
-  -- Place in the lane. Null when it may not go: it is terminal, or another of its ordering key is ahead of it. While it
-  -- is being sent it has the same as all that may go, so that its row need not grow when it ends.
+  -- Place in the lane. Null when it may not go: it is terminal, or another of its ordering key is ahead of it. It stays
+  -- while the delivery is being sent, so that the row need not grow at the end.
   rank integer,
   -- Set while it stands in the queue of its ordering key (ordered subscriptions only).
   queued_key text,
@@ -212,8 +208,7 @@ create table deliveries (
   completed_at integer,
   dead_reason text,
   last_error text,
-  -- 0: its next attempt may be brought forward when its destination accepts something again; 1: it was; 2: it keeps its
-  -- time.
+  -- 0: its next attempt may be brought forward when its destination accepts again; 1: it was; 2: it keeps its time.
   early integer not null default 0,
   -- `attempts.seq`; null when there was none.
   last_attempt integer,
@@ -232,15 +227,13 @@ create index dead_letters_by_subscription on deliveries (subscription_seq, compl
 create index dead_letters_by_event on deliveries (event_seq, subscription_seq) where state = 3;
 -- What was opened again and has not been tried since: so many at once and no more.
 create index replays_open on deliveries (subscription_seq, state, next_trigger) where state < 2 and next_trigger = 3;
--- What is being sent, by event: a thousand deliveries of one event lie on a few pages there. Nearly all deliveries end a
--- moment after they began, so only those have a row that the walk over the newest deliveries has passed already. What a
--- crash leaves of the others is found by that walk, from the event that `sending_from` in `meta` names.
+-- What is being sent, by event. Nearly all end a moment after they began, so only those have a row that the walk over the
+-- newest deliveries has passed. After a crash that walk, from `sending_from` in `meta`, finds the others.
 create index sending on deliveries (event_seq, subscription_seq) where state = 1 and listed = 1;
 create index damaged_deliveries on deliveries (event_seq, subscription_seq) where state = 3 and dead_reason = 'damaged';
 
--- Attempts in the order in which they are recorded: a table that only grows at its end, where those of one transaction
--- lie together. By delivery they would be scattered over as many pages as there are in flight. A delivery points at its
--- last attempt, and each attempt at the one before.
+-- Attempts as they are recorded: the table grows at its end only. By delivery they would be scattered over as many pages
+-- as there are in flight. A delivery points at its last attempt, and each attempt at the one before.
 create table attempts (
   seq integer primary key,
   -- The attempt before it of the same delivery; null for the first.
@@ -265,9 +258,8 @@ create table attempts (
   signatures text
 ) strict;
 
--- What all attempts of a subscription have in common (url, address, the gateway's own headers) is stored here once, and
--- an attempt keeps its signatures only. Forms are numbered so that they belong to a part of the log of attempts, and go
--- when that is gone.
+-- What the attempts of a subscription have in common (url, address, the gateway's own headers), once; an attempt keeps its
+-- signatures only. By its number a form belongs to a part of the log of attempts, and goes when that is gone.
 create table attempt_forms (
   seq integer primary key,
   subscription_seq integer not null,
@@ -277,7 +269,7 @@ create table attempt_forms (
   request_headers text not null
 ) strict;
 
--- Requests that made no event: refused, ignored, duplicate. A ring per source bounds their number.
+-- Requests that made no event: rejected, ignored, duplicate. A ring per source bounds their number.
 
 create table requests (
   seq integer primary key,
@@ -308,9 +300,8 @@ create index requests_by_ring on requests (ring, seq);
 
 -- Numbers
 
--- Counted in the same transaction as what they count: a count over millions of rows takes a second. What is counted of a
--- tenant's events and of its subscriptions' deliveries changes together, so it lies together. Counters are totals of all
--- times; what of them was deleted is counted beside them, so that they can be compared with the rows.
+-- Counted in the transaction of what they count: a count over millions of rows takes a second. What changes together, of a
+-- tenant's events and deliveries, lies together. Totals of all times; what was deleted of them is counted beside them.
 create table counters (
   tenant_id text not null,
   -- 0: what is counted of the tenant's events.
@@ -335,8 +326,7 @@ create table counters (
   primary key (tenant_id, subscription_seq)
 ) strict, without rowid;
 
--- The results of attempts, by minute and by hour. Time comes first: what is written at one time lies together, and what
--- is old goes from one end.
+-- The results of attempts, by minute and by hour. Time comes first: what is written at one time lies together.
 create table attempt_stats (
   -- 1 or 60.
   span_minutes integer not null,
@@ -455,10 +445,9 @@ create table audit_marks (
 
 -- For people and reports
 
--- One line per event id that was ever received, by the names of the adapter's specification. Of a request that held
--- several events, each one that was known already has a line of its own. An event that came back from a queue has none:
--- the one that it was at first has its status, and is PENDING while it is in a queue that this gateway takes from
--- (`own: take`).
+-- One line per event id that was ever received, by the names of the adapter's specification. Each known event of a request
+-- with several has a line too. An event that came back from a queue has none: the one that it was at first has its status,
+-- and is PENDING while it is in a queue that this gateway takes from (`own: take`).
 create view event_log as
 with
   -- Which subscriptions put events into such a queue.

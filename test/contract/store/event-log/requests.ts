@@ -17,8 +17,8 @@ export function requestsContract(harness: StoreHarness): void {
       expect(await shared.store.reads.findRequest("req_whole")).toMatchObject({ parts, replay: undefined });
 
       const replay = { at: NOON + 3, by: "key_1", eventIds: ["evt_1", "evt_2"] };
-      await shared.store.events.noteRequestReplay("req_whole", replay);
-      await shared.store.events.noteRequestReplay("req_none", replay);
+      await shared.store.events.recordRequestReplay("req_whole", replay);
+      await shared.store.events.recordRequestReplay("req_none", replay);
       expect((await shared.store.reads.findRequest("req_whole"))?.replay).toEqual(replay);
       expect((await shared.store.reads.findRequest("req_bare"))?.replay).toBeUndefined();
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AuditNote } from "../../../../src/store/port/audit.ts";
-import type { ErasureRow } from "../../../../src/store/port/erasures.ts";
+import type { ErasureRow } from "../../../../src/store/port/jobs.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import {
   NOON,

@@ -27,10 +27,10 @@ export function idempotencyMarksContract(harness: StoreHarness): void {
       expect(await store.records.findMark("tenants", "once")).toEqual(mark({}));
       expect(await store.records.findMark("keys/", "once")).toBeUndefined();
       // The thing is refused: its mark is not there either.
-      expect(await make("acme", { key: "again" })).toMatchObject({ kind: "refused" });
+      expect(await make("acme", { key: "again" })).toMatchObject({ kind: "rejected" });
       expect(await store.records.findMark("tenants", "again")).toBeUndefined();
       // The mark is refused: nothing is made.
-      expect(await make("other", {})).toMatchObject({ kind: "refused" });
+      expect(await make("other", {})).toMatchObject({ kind: "rejected" });
       expect(await store.records.find(put("other"))).toBeUndefined();
     });
 
@@ -41,7 +41,7 @@ export function idempotencyMarksContract(harness: StoreHarness): void {
         store.records.write({ changes: [put(id)], mark: mark({ scope: "keys/", madeId: id }), at: NOON }),
       );
       const ended = await Promise.all(tries);
-      expect(ended.map(({ kind }) => kind)).toEqual(["written", "refused", "refused", "refused"]);
+      expect(ended.map(({ kind }) => kind)).toEqual(["written", "rejected", "rejected", "rejected"]);
       const { records } = await store.records.load(["target"]);
       const madeId = (await store.records.findMark("keys/", "once"))?.madeId;
       expect(records.map(({ id }) => id).filter((id) => id.startsWith("race"))).toEqual([madeId]);

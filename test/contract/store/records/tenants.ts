@@ -85,7 +85,7 @@ export function tenantsContract(harness: StoreHarness): void {
         const guarded = { changes: [{ ...put, kind: "target" as const, tenantId: "", id: "t" }], guards, at: NOON };
         expect(await store.records.write(guarded)).toMatchObject({ kind: "written" });
         // Who expects none is right; who has seen another one is not.
-        expect(await configure(store, "born", {}, record.version + 9)).toMatchObject({ kind: "refused" });
+        expect(await configure(store, "born", {}, record.version + 9)).toMatchObject({ kind: "rejected" });
         const checks = [{ ...keyOf("born"), expected: "absent" as const }];
         expect(await store.records.write({ changes: [], checks, at: NOON })).toMatchObject({ kind: "written" });
         expect(await configure(store, "born", { name: "x" })).toMatchObject({ kind: "written", seqs: [record.seq] });

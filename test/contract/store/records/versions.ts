@@ -89,7 +89,7 @@ export function versionsContract(harness: StoreHarness): void {
         const results = await Promise.all([1, 2].map((n) => write(store, [put("a", first, `[${n}]`)])));
         const version = versionOf(results[0] as WriteResult);
         const key = { kind: "event_type", tenantId: "", id: "a" };
-        expect(results[1]).toEqual({ kind: "refused", why: "changed", key, version });
+        expect(results[1]).toEqual({ kind: "rejected", why: "changed", key, version });
         expect((await store.records.load(KINDS)).records.map(({ data }) => data)).toEqual(["[1]"]);
         expect(await write(store, [put("a", "absent")])).toMatchObject({ why: "changed", version });
         expect(await write(store, [remove("b", 1)])).toMatchObject({ why: "changed", version: undefined });
@@ -108,15 +108,15 @@ export function versionsContract(harness: StoreHarness): void {
         expect(await guarded()).toBe("written");
         await write(store, [target("u", "other")]);
         expect([await guarded(), await guarded("acme"), await guarded("other")]).toEqual([
-          "refused",
+          "rejected",
           "written",
-          "refused",
+          "rejected",
         ]);
         const version = (await store.records.load(KINDS)).records.find(({ id }) => id === "t")?.version ?? 0;
         await write(store, [
           { act: "delete", kind: "target", tenantId: "acme", id: "t", expected: version, format: 1 },
         ]);
-        expect(await guarded("acme")).toBe("refused");
+        expect(await guarded("acme")).toBe("rejected");
       }));
 
     it("of a newer format are not overwritten, nor deleted", () =>
@@ -142,7 +142,7 @@ export function versionsContract(harness: StoreHarness): void {
           await together("k", [put("b", "absent")], "evt_01k0000000000000000000000b", "other"),
           await together("k2", [put("b", "absent"), put("a", "absent")], "evt_01k0000000000000000000000c"),
         ];
-        expect(refused.map((one) => one.kind === "refused" && one.why)).toEqual(["idempotency_key_used", "changed"]);
+        expect(refused.map((one) => one.kind === "rejected" && one.why)).toEqual(["idempotency_key_used", "changed"]);
         expect(refused[0]).toMatchObject({ mark: mark("k") });
         expect(await store.records.load(KINDS)).toEqual(before);
         expect(await store.records.findMark("s", "k2")).toBeUndefined();
@@ -173,7 +173,7 @@ export function versionsContract(harness: StoreHarness): void {
           const first = versionOf(await write(place.store, [keep("a", "absent", 1), keep("b", "absent", 2)]));
           const second = versionOf(await write(place.store, [keep("a", first, 3, { blob: undefined })]));
           await write(place.store, [end("a", second, 4), end("b", first, 5)], { at: NOON + 9 });
-          await place.store.records.noteStates([{ series: series, number: 5, state: "[true]" }]);
+          await place.store.records.recordStates([{ series: series, number: 5, state: "[true]" }]);
           const store = await place.kill();
           expect((await store.records.load(["validation"])).records).toEqual([]);
           const { rows } = await store.records.listVersions(series, all);
@@ -210,7 +210,7 @@ export function versionsContract(harness: StoreHarness): void {
             [keep("a", "absent", 4)],
             [keep("a", "absent", 3), keep("b", "absent", 3)],
           ]) {
-            expect(await write(store, changes)).toMatchObject({ kind: "refused", why: "changed" });
+            expect(await write(store, changes)).toMatchObject({ kind: "rejected", why: "changed" });
           }
           expect((await store.records.listVersions(series, all)).rows).toHaveLength(2);
           expect((await write(store, [keep("a", "absent", 3), keep("b", "absent", 4)])).kind).toBe("written");
@@ -223,8 +223,8 @@ export function versionsContract(harness: StoreHarness): void {
       inFreshPlace(harness, async (place) => {
         const made = await write(place.store, [put("a", "absent")]);
         const seq = (made.kind === "written" && made.seqs[0]) || 0;
-        await place.store.records.noteStates([{ seq, state: "[1]" }]);
-        await place.store.records.noteStates([
+        await place.store.records.recordStates([{ seq, state: "[1]" }]);
+        await place.store.records.recordStates([
           { seq, state: "[2]" },
           { seq: seq + 1, state: "nobody's" },
         ]);
@@ -234,7 +234,7 @@ export function versionsContract(harness: StoreHarness): void {
         const changed = versionOf(await write(store, [put("a", versionOf(made))]));
         expect((await store.records.changesSince(versionOf(made), KINDS)).records[0]?.state).toBe("[2]");
         await write(store, [remove("a", changed)]);
-        await store.records.noteStates([{ seq, state: "[3]" }]);
+        await store.records.recordStates([{ seq, state: "[3]" }]);
         await write(store, [put("a", "absent")]);
         expect((await store.records.load(KINDS)).records[0]).toMatchObject({ seq, state: undefined });
       }));
