@@ -42,9 +42,9 @@ const webhook: OperationDocs = {
   answer: {
     status: 202,
     description:
-      "The event is on disk. `queued`: it will be delivered. `rejected_by_target`: it was forwarded, and the target's " +
-      "answer makes it a dead letter at once (`give_up_on` of the subscription, or 410); `dead_letter`: it became one " +
-      "without an answer of the target, such as a body that is too large for it",
+      "The event is on disk. `queued`: it will be delivered. `rejected_by_target`: it was forwarded, and the " +
+      "target's answer makes it a dead letter at once (`give_up_on` of the subscription, or 410); `dead_letter`: it " +
+      "became one without an answer of the target, such as a body that is too large for it",
     schema: Type.Union([Queued, GivenUp]),
   },
   otherAnswers: [
@@ -117,8 +117,8 @@ export const HOT_OPERATIONS: readonly DocumentedRoute[] = [
       docs: () => ({
         description:
           "The answer is sent after the events are on disk. An `event_id` that is already known is answered with " +
-          "`duplicate` " +
-          "and changes nothing, so you can safely retry. In a batch, each event is accepted or rejected on its own.",
+          "`duplicate` and changes nothing, so you can safely retry. In a batch, each event is accepted or rejected " +
+          "on its own.",
         request: {
           event_type: EXAMPLE.eventType,
           payload: { order_id: 1001, total: "12.50" },

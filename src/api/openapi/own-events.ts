@@ -186,8 +186,8 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       action_required: textOrNull(),
     },
     "An alert has ended",
-    "`summary` says why: `Over` when the problem is gone, `Muted` when the causes that are left are muted, `No longer " +
-      "watched` when the rule was disabled.",
+    "`summary` says why: `Over` when the problem is gone, `Muted` when the causes that are left are muted, `No " +
+      "longer watched` when the rule was disabled.",
   ),
   own(
     "test.event",

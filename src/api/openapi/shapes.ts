@@ -15,19 +15,19 @@ export type Json = Record<string, unknown>;
 
 /** The docs of a route beyond its `schema`: its answers, and an example that a test runs on a real gateway. */
 export interface OperationDocs {
-  description?: string;
+  description?: string | undefined;
   /** The example: a value for each parameter of the path, … */
-  params?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string | number | boolean>>;
+  params?: Readonly<Record<string, string>> | undefined;
+  query?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** … and the body. */
   request?: unknown;
   /** The answer to the example. */
   answer: AnswerDocs;
-  otherAnswers?: readonly AnswerDocs[];
+  otherAnswers?: readonly AnswerDocs[] | undefined;
   /** In addition to the errors that all routes of its kind have (`errorsOf`). */
-  errors?: readonly ErrorCode[];
+  errors?: readonly ErrorCode[] | undefined;
   /** Headers that a caller may send, with their descriptions. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface AnswerDocs {

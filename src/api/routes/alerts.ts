@@ -173,13 +173,11 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
 
   route("GET /api/v1/alerts", READ, "List alerts", {
     query: AlertQuery,
-    docs: () => ({
-      description:
-        "A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole " +
-        "gateway, or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept.",
-      query: { status: "active" },
-      answer: page(Alert, "Alerts, latest first"),
-    }),
+    description:
+      "A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole " +
+      "gateway, or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept.",
+    example: { query: { status: "active" } },
+    answer: () => page(Alert, "Alerts, latest first"),
     async handle({ caller, query }) {
       const all = alerts.list(caller?.tenantId ?? query.tenant_id ?? "").filter((alert) => isWanted(alert, query));
       const { cursor } = query;
@@ -191,9 +189,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
 
   route("GET /api/v1/alerts/rules", OPERATOR, "List alert rules", {
     query: pageQuery({}),
-    docs: () => ({
-      answer: page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
-    }),
+    answer: () => page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
     async handle({ query }) {
       const all = alerts.listRules();
       const from = all.findIndex(({ name }) => name === query.cursor) + 1;
@@ -205,42 +201,38 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
   });
 
   route("GET /api/v1/alerts/:id", READ, "Get an alert", {
-    docs: () => ({ params, answer: shows(Alert, "The alert") }),
+    example: { params },
+    answer: () => shows(Alert, "The alert"),
     handle: async ({ caller, params }) => presentOne(alerts.get(params.id, caller?.tenantId)),
   });
 
   route("POST /api/v1/alerts/:id/acknowledge", ADMIN, "Acknowledge an alert", {
     body: AcknowledgeBody,
-    docs: () => ({
-      description:
-        "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
-      params,
-      request: { note: "The partner knows" },
-      answer: shows(Alert, "The alert", {
+    description:
+      "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
+    example: { params, body: { note: "The partner knows" } },
+    answer: () =>
+      shows(Alert, "The alert", {
         ...alertExample(),
         acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" },
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     handle: async ({ caller, params, body }) =>
       presentOne(await alerts.acknowledge(params.id, caller?.tenantId, caller?.keyId ?? "", body?.note)),
   });
 
   route("POST /api/v1/alerts/:id/mute", ADMIN, "Mute an alert", {
     body: MuteBody,
-    docs: () => ({
-      description:
-        "Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause " +
-        "is " +
-        "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
-      params,
-      request: { for_s: 3600 },
-      answer: shows(Alert, "The alert", {
+    description:
+      "Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause is " +
+      "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
+    example: { params, body: { for_s: 3600 } },
+    answer: () =>
+      shows(Alert, "The alert", {
         ...alertExample(),
         muted: true,
         mutes: [{ cause: null, until: EXAMPLE.overlapEnd, at: EXAMPLE.time, by: EXAMPLE.key, note: null }],
       }),
-    }),
     async handle({ caller, params, body }) {
       const { for_s: forS, cause, note } = body ?? {};
       const forMs = forS === undefined ? undefined : forS * 1000;
@@ -251,12 +243,9 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
 
   route("POST /api/v1/alerts/:id/unmute", ADMIN, "Unmute an alert", {
     body: UnmuteBody,
-    docs: () => ({
-      description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
-      params,
-      request: {},
-      answer: shows(Alert, "The alert"),
-    }),
+    description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
+    example: { params, body: {} },
+    answer: () => shows(Alert, "The alert"),
     handle: async ({ caller, params, body }) =>
       presentOne(await alerts.unmute(params.id, caller?.tenantId, body?.cause)),
   });

@@ -95,11 +95,9 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   const route = routesOf(app, "Audit");
   route("GET /api/v1/audit", ADMIN, "List the audit log, latest first", {
     query: ListQuery,
-    docs: () => ({
-      description: "A key that is bound to a tenant sees only entries of that tenant.",
-      query: { kind: "subscription" },
-      answer: page(AuditEntry, "Entries, latest first"),
-    }),
+    description: "A key that is bound to a tenant sees only entries of that tenant.",
+    example: { query: { kind: "subscription" } },
+    answer: () => page(AuditEntry, "Entries, latest first"),
     async handle({ query, caller }) {
       const { actor, act, kind, id, since, until } = query;
       const filter = {
@@ -118,18 +116,16 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   route("GET /api/v1/audit/export", OPERATOR, "Export the audit log with its hashes, as NDJSON", {
     // A HEAD request would read everything and return nothing.
     exposeHeadRoute: false,
-    docs: () => ({
-      description:
-        "The first line is the signed head; each further line is an entry. `posthorn verify-audit FILE` checks it " +
-        "offline.",
-      answer: {
-        description: "All entries, oldest first",
-        contentType: "application/x-ndjson",
-        schema: Type.String(),
-        example: `{"posthorn_audit":1}\n`,
-      },
-      errors: ["too_many_requests"],
+    description:
+      "The first line is the signed head; each further line is an entry. `posthorn verify-audit FILE` checks it " +
+      "offline.",
+    answer: () => ({
+      description: "All entries, oldest first",
+      contentType: "application/x-ndjson",
+      schema: Type.String(),
+      example: `{"posthorn_audit":1}\n`,
     }),
+    errors: ["too_many_requests"],
     async handle(request, reply) {
       const { raw } = reply;
       const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
@@ -143,9 +139,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
 
   route("GET /api/v1/audit/verify", OPERATOR, "Verify the audit log from its first entry", {
     exposeHeadRoute: false,
-    docs: () => ({
-      answer: shows(AuditVerdict, "Whether all entries are unchanged"),
-    }),
+    answer: () => shows(AuditVerdict, "Whether all entries are unchanged"),
     async handle() {
       const { entries, head, fault } = await trail.verify();
       return {
@@ -160,10 +154,8 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
 
   route("GET /api/v1/subscriptions/:id/history", READ, "List the status changes of a subscription, latest first", {
     query: pageQuery({}),
-    docs: () => ({
-      params: { id: EXAMPLE.subscription },
-      answer: page(StatusChange, "Status changes, latest first"),
-    }),
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => page(StatusChange, "Status changes, latest first"),
     async handle({ params, query, caller }) {
       const { id, tenantId } = subscriptions.getById(params.id, caller?.tenantId);
       const filter = { kind: "subscription", id, tenantId, member: "status" };

@@ -15,14 +15,12 @@ export function addCatalogRoute(app: FastifyInstance, { eventTypes }: Parts): vo
   let made: { of: readonly EventType[]; page: Promise<Prepared> } | undefined;
 
   route("GET /catalog", OPEN, "Show the event catalogue for partners", {
-    docs: () => ({
-      description: "A page for partners. It is available only while the setting `catalog_public` is on.",
-      answer: {
-        description: "The page with all event types",
-        schema: Type.String(),
-        contentType: "text/html",
-        example: "<!doctype html>…",
-      },
+    description: "A page for partners. It is available only while the setting `catalog_public` is on.",
+    answer: () => ({
+      description: "The page with all event types",
+      schema: Type.String(),
+      contentType: "text/html",
+      example: "<!doctype html>…",
     }),
     async handle(request, reply) {
       const types = eventTypes.list();

@@ -67,11 +67,9 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/dead-letters", READ, "List dead letters, latest first", {
     query: pageQuery(Fields),
-    docs: () => ({
-      query: { limit: 20, reason: "refused" },
-      answer: page(Delivery, "Dead letters, latest first. They are attempted again only when they are replayed"),
-      errors: ["not_found"],
-    }),
+    example: { query: { limit: 20, reason: "refused" } },
+    answer: () => page(Delivery, "Dead letters, latest first. They are attempted again only when they are replayed"),
+    errors: ["not_found"],
     async handle(request) {
       const filter = toDeadLetterFilter(request.query, request);
       return presentPage(await store.reads.listDeadLetters(filter, pageOf(request.query)), present);
@@ -80,14 +78,13 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/dead-letters/groups", READ, "List the dead letters by subscription and cause", {
     query: GroupQuery,
-    docs: () => ({
-      query: { reason: "refused" },
-      answer: shows(
+    example: { query: { reason: "refused" } },
+    answer: () =>
+      shows(
         closed({ data: Type.Array(DeadLetterGroup), exact: Type.Boolean({ examples: [true] }) }),
         "The largest group first. With `exact` false only the latest 50,000 were counted",
       ),
-      errors: ["not_found"],
-    }),
+    errors: ["not_found"],
     async handle(request) {
       const filter = toDeadLetterFilter(request.query, request);
       const { groups, isComplete } = await store.reads.groupDeadLetters(filter, MAX_GROUPED);
@@ -97,16 +94,14 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("POST /api/v1/dead-letters/replay", ADMIN, "Replay one dead letter, or many as a job", {
     body: DeadLetterReplay,
-    docs: () => ({
-      description:
-        "Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job " +
-        "instead of the delivery. With `plan`, dead letters are only counted.",
-      request: { id: EXAMPLE.deadDelivery },
-      headers: IDEMPOTENCY_KEY,
-      answer: { ...replayedDelivery(), schema: Type.Union([Delivery, Replay]) },
-      otherAnswers: [PLANNED],
-      errors: ["not_found", "illegal_transition", "conflict", "idempotency_key_reused"],
-    }),
+    description:
+      "Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job " +
+      "instead of the delivery. With `plan`, dead letters are only counted.",
+    example: { body: { id: EXAMPLE.deadDelivery } },
+    headers: IDEMPOTENCY_KEY,
+    answer: () => ({ ...replayedDelivery(), schema: Type.Union([Delivery, Replay]) }),
+    otherAnswers: () => [PLANNED],
+    errors: ["not_found", "illegal_transition", "conflict", "idempotency_key_reused"],
     async handle(request, reply) {
       const { id } = request.body;
       if (id === undefined) return startReplay(request, reply, "dead_letters", request.body);
@@ -120,16 +115,14 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("POST /api/v1/dead-letters/purge", ADMIN, "Purge dead letters permanently, after confirmation", {
     body: DeadLetterPurge,
-    docs: () => ({
-      description:
-        "Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. One dead letter is " +
-        "purged by `id`, at once and without `confirm`.",
-      request: { filter: { subscription_id: EXAMPLE.subscription }, confirm: "purge" },
-      headers: IDEMPOTENCY_KEY,
-      answer: begunExample("purge"),
-      otherAnswers: [{ description: "With `id`: the delivery, which is cancelled now", schema: Delivery }],
-      errors: [...BEGIN_ERRORS, "confirmation_required", "illegal_transition"],
-    }),
+    description:
+      "Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. One dead letter is " +
+      "purged by `id`, at once and without `confirm`.",
+    example: { body: { filter: { subscription_id: EXAMPLE.subscription }, confirm: "purge" } },
+    headers: IDEMPOTENCY_KEY,
+    answer: () => begunExample("purge"),
+    otherAnswers: () => [{ description: "With `id`: the delivery, which is cancelled now", schema: Delivery }],
+    errors: [...BEGIN_ERRORS, "confirmation_required", "illegal_transition"],
     async handle(request, reply) {
       const { id, confirm, filter, all } = request.body;
       if (id !== undefined) {

@@ -45,8 +45,8 @@ export const Delivery = shape("Delivery", "The delivery of one event to one subs
   hold_reason: nullable(
     choice(
       ["paused", "suspended", "unknown_kind", "destination_down", "queue_mode", "ordering_key", "throttled"],
-      "Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: " +
-        "an operator set the target to `QUEUE`. `throttled` appears only for test deliveries",
+      "Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: an " +
+        "operator set the target to `QUEUE`. `throttled` appears only for test deliveries",
     ),
   ),
   generation: Type.Integer({ minimum: 1, description: "1 at first, and one more after each replay" }),
@@ -176,14 +176,12 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/deliveries", READ, "List deliveries", {
     query: ListQuery,
-    docs: () => ({
-      description:
-        "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
-        "than `limit`.",
-      query: { limit: 20 },
-      answer: page(Delivery, "Deliveries, newest first"),
-      errors: ["not_found"],
-    }),
+    description:
+      "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
+      "than `limit`.",
+    example: { query: { limit: 20 } },
+    answer: () => page(Delivery, "Deliveries, newest first"),
+    errors: ["not_found"],
     async handle(request) {
       const filter = { ...toFilter(request.query, request), state: request.query.status };
       const page = { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS };
@@ -192,15 +190,14 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("GET /api/v1/deliveries/:id", READ, "Get a delivery with its attempts", {
-    docs: () => ({
-      params: { id: EXAMPLE.deadDelivery },
-      answer: shows(
+    example: { params: { id: EXAMPLE.deadDelivery } },
+    answer: () =>
+      shows(
         DeliveryWithAttempts,
         "The delivery with its attempts; secrets are masked. For keys and portal links of a tenant " +
           "`response_headers` and `response_body` are null where the request had credentials that the operator of the " +
           "gateway set (`credentials_by` of the subscription), and where the subscription was deleted",
       ),
-    }),
     async handle(request) {
       const delivery = await get(request.params.id, request);
       const attempts = await store.reads.listAttempts(delivery);
@@ -219,12 +216,10 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("POST /api/v1/deliveries/:id/retry", ADMIN, "Retry a delivery now", {
-    docs: () => ({
-      description: "A pending delivery is attempted at once. A delivery that has ended is opened again.",
-      params: { id: EXAMPLE.deadDelivery },
-      answer: replayedDelivery(),
-      errors: ["illegal_transition", "conflict"],
-    }),
+    description: "A pending delivery is attempted at once. A delivery that has ended is opened again.",
+    example: { params: { id: EXAMPLE.deadDelivery } },
+    answer: () => replayedDelivery(),
+    errors: ["illegal_transition", "conflict"],
     async handle(request, reply) {
       const delivery = await getForChange(request.params.id, request);
       return reply.code(202).send(present(await replays.retry(delivery)));
@@ -232,17 +227,16 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("POST /api/v1/deliveries/:id/cancel", ADMIN, "Cancel a delivery", {
-    docs: () => ({
-      params: { id: EXAMPLE.heldDelivery },
-      answer: shows(Delivery, "The delivery, which is not attempted any more", {
+    example: { params: { id: EXAMPLE.heldDelivery } },
+    answer: () =>
+      shows(Delivery, "The delivery, which is not attempted any more", {
         ...deadExample(),
         ...ended,
         id: EXAMPLE.heldDelivery,
         status: "cancelled",
         attempt_count: 0,
       }),
-      errors: ["illegal_transition", "conflict"],
-    }),
+    errors: ["illegal_transition", "conflict"],
     async handle(request) {
       return present(await replays.cancel(await getForChange(request.params.id, request)));
     },

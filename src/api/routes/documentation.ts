@@ -23,17 +23,15 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
   }
 
   route("GET /", OPEN, "Show the dashboard", {
-    docs: () => ({
-      answer: PAGE,
-    }),
+    answer: () => PAGE,
     async handle(request, reply) {
       await dashboard.sendPage(request, reply);
       return reply;
     },
   });
   route("GET /openapi.json", OPEN, "Get this API's OpenAPI document", {
-    docs: () => ({
-      answer: shows(
+    answer: () =>
+      shows(
         Type.Object(
           { openapi: Type.String(), paths: Type.Object({}, { additionalProperties: true }) },
           { additionalProperties: true },
@@ -49,13 +47,10 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
           components: {},
         },
       ),
-    }),
     handle: async (request, reply) => sendPrepared(request, reply, await (made ??= make())),
   });
   route("GET /docs", OPEN, "Show this reference", {
-    docs: () => ({
-      answer: PAGE,
-    }),
+    answer: () => PAGE,
     async handle(request, reply) {
       await dashboard.sendPage(request, reply, "API reference");
       return reply;

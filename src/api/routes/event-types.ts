@@ -147,8 +147,8 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
   });
 
   route(`GET ${PATH}/export`, READ, "Export event types as OpenAPI webhooks", {
-    docs: () => ({
-      answer: shows(
+    answer: () =>
+      shows(
         Type.Object(
           { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
           { additionalProperties: true },
@@ -156,7 +156,6 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
         "An OpenAPI 3.1 document with a webhook for each event type",
         { jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema", ...OPENAPI },
       ),
-    }),
     async handle({ caller }, reply) {
       const types = eventTypes.list();
       const whose = caller?.isPartner === true ? "partner" : "own";
@@ -174,11 +173,10 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
     body: Type.Object({}, { description: "An OpenAPI 3.1 document" }),
     query: ImportQuery,
     bodyLimit: MAX_IMPORT_BYTES,
-    docs: () => ({
-      description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
-      query: { dry_run: true },
-      request: OPENAPI,
-      answer: shows(
+    description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
+    example: { query: { dry_run: true }, body: OPENAPI },
+    answer: () =>
+      shows(
         closed({
           dry_run: Type.Boolean(),
           created: Type.Array(Type.String()),
@@ -188,8 +186,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
         "The changes that were made; with `dry_run`, the changes that would be made",
         { dry_run: true, created: ["order.shipped"], updated: [], unchanged: [] },
       ),
-      errors: ["managed_by_config"],
-    }),
+    errors: ["managed_by_config"],
     async handle(request) {
       const dryRun = request.query.dry_run === true;
       return { dry_run: dryRun, ...(await eventTypes.import(readOpenApi(request.body as object), { dryRun })) };
@@ -199,13 +196,10 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
   route(`PUT ${PATH}/:name/versions/:version`, OPERATOR, "Create or replace a version of an event type", {
     params: VersionParams,
     body: EventTypeVersionContent,
-    docs: () => ({
-      params: { ...params, version: "1.0" },
-      request: { schema, example },
-      headers: IF_MATCH,
-      answer: { ...shown(), description: "The event type with that version" },
-      errors: change,
-    }),
+    example: { params: { ...params, version: "1.0" }, body: { schema, example } },
+    headers: IF_MATCH,
+    answer: () => ({ ...shown(), description: "The event type with that version" }),
+    errors: change,
     async handle(request, reply) {
       const { name, version } = request.params;
       const { "if-match": ifMatch } = request.headers;
@@ -215,16 +209,14 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
 
   route(`DELETE ${PATH}/:name/versions/:version`, OPERATOR, "Delete a version of an event type", {
     params: VersionParams,
-    docs: () => ({
-      params: { ...params, version: "1.0" },
-      headers: IF_MATCH,
-      answer: {
-        ...shown(),
-        description: "The event type without that version",
-        example: { ...eventTypeExample(), versions: [] },
-      },
-      errors: change,
+    example: { params: { ...params, version: "1.0" } },
+    headers: IF_MATCH,
+    answer: () => ({
+      ...shown(),
+      description: "The event type without that version",
+      example: { ...eventTypeExample(), versions: [] },
     }),
+    errors: change,
     async handle(request, reply) {
       const { name, version } = request.params;
       const { "if-match": ifMatch } = request.headers;

@@ -22,22 +22,19 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Pi
     // A HEAD request would read everything and return nothing.
     exposeHeadRoute: false,
     query: closed(EventQuery),
-    docs: () => ({
-      description:
-        "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line " +
-        "break.",
-      query: { event_type: EXAMPLE.eventType },
-      answer: {
-        description: "One event with its body on each line",
-        schema: Type.String({
-          "x-lines": named(
-            "ExportedEvent",
-            extended(Event, () => Payload),
-          ),
-        }),
-        contentType: "application/x-ndjson",
-        example: `${JSON.stringify({ ...exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,
-      },
+    description:
+      "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line break.",
+    example: { query: { event_type: EXAMPLE.eventType } },
+    answer: () => ({
+      description: "One event with its body on each line",
+      schema: Type.String({
+        "x-lines": named(
+          "ExportedEvent",
+          extended(Event, () => Payload),
+        ),
+      }),
+      contentType: "application/x-ndjson",
+      example: `${JSON.stringify({ ...exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,
     }),
     async handle(request, reply) {
       const filter = readEventFilter(request.query, request);

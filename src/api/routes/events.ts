@@ -76,15 +76,13 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/events", READ, "Search events", {
     query: pageQuery(EventQuery),
-    docs: () => ({
-      description:
-        "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
-        "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
-      query: { limit: 20 },
-      answer: {
-        ...page(Event, "Events, newest first"),
-        schema: EventPage,
-      },
+    description:
+      "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
+      "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
+    example: { query: { limit: 20 } },
+    answer: () => ({
+      ...page(Event, "Events, newest first"),
+      schema: EventPage,
     }),
     async handle(request) {
       const filter = readEventFilter(request.query, request);
@@ -99,10 +97,8 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/events/:id", READ, "Get an event with its body and deliveries", {
     query: OneQuery,
-    docs: () => ({
-      params: { id: EXAMPLE.event },
-      answer: shows(EventWithDeliveries, "The event with its body and its deliveries"),
-    }),
+    example: { params: { id: EXAMPLE.event } },
+    answer: () => shows(EventWithDeliveries, "The event with its body and its deliveries"),
     async handle(request, reply) {
       const tenantId = request.caller?.tenantId;
       const event = await getEvent(request.params.id, tenantId);
@@ -124,31 +120,28 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
     keepJsonText(scope);
     route("POST /api/v1/events/:id/replay", ADMIN, "Replay an event, unchanged or edited", {
       body: nullable(ReplayBody),
-      docs: () => ({
-        description:
-          "With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you " +
-          "name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it.",
-        otherAnswers: [
-          {
-            status: 201,
-            description: "With a `payload`: the new event",
-            schema: closed({
-              event_id: Type.String(),
-              replay_of: Type.String(),
-              delivery_count: Type.Integer({ minimum: 0 }),
-            }),
-          },
-        ],
-        params: { id: EXAMPLE.event },
-        request: {},
-        answer: {
-          status: 202,
-          description: "The deliveries of the event, which are open again",
-          schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
-          example: { event_id: EXAMPLE.event, deliveries: [replayedDelivery().example] },
-        },
-        errors: ["illegal_transition", "conflict", "schema_mismatch"],
+      description:
+        "With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you " +
+        "name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it.",
+      example: { params: { id: EXAMPLE.event }, body: {} },
+      answer: () => ({
+        status: 202,
+        description: "The deliveries of the event, which are open again",
+        schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
+        example: { event_id: EXAMPLE.event, deliveries: [replayedDelivery().example] },
       }),
+      otherAnswers: () => [
+        {
+          status: 201,
+          description: "With a `payload`: the new event",
+          schema: closed({
+            event_id: Type.String(),
+            replay_of: Type.String(),
+            delivery_count: Type.Integer({ minimum: 0 }),
+          }),
+        },
+      ],
+      errors: ["illegal_transition", "conflict", "schema_mismatch"],
       async handle(request, reply) {
         const { body, caller } = request;
         const event = await getEvent(request.params.id, caller?.tenantId);
@@ -181,17 +174,16 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("DELETE /api/v1/events/:id/body", ADMIN, "Erase the body of an event", {
     query: EraseQuery,
-    docs: () => ({
-      description:
-        "Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while " +
-        "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
-      params: { id: EXAMPLE.event },
-      answer: shows(closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }), "Erased", {
+    description:
+      "Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while " +
+      "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
+    example: { params: { id: EXAMPLE.event } },
+    answer: () =>
+      shows(closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }), "Erased", {
         event_id: EXAMPLE.event,
         ended_deliveries: 0,
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle({ params, query, caller }) {
       const event = await getEvent(params.id, caller?.tenantId);
       return {

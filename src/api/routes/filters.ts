@@ -55,15 +55,14 @@ export function addFilterRoutes(app: FastifyInstance, { store }: Parts): void {
   const route = routesOf(app, "Filters");
   route("POST /api/v1/filters/test", READ, "Test a filter on an event", {
     body: TestBody,
-    docs: () => ({
-      description: "Tests the filter on an event that you describe, or on a stored event. Nothing is stored.",
-      request: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } },
-      answer: shows(FilterResult, "Whether the filter matches and, if not, which conditions failed", {
+    description: "Tests the filter on an event that you describe, or on a stored event. Nothing is stored.",
+    example: { body: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } } },
+    answer: () =>
+      shows(FilterResult, "Whether the filter matches and, if not, which conditions failed", {
         match: false,
         failed: { path: "data.total", operator: "$gt", expected: 100, found: 12 },
       }),
-      errors: ["not_found"],
-    }),
+    errors: ["not_found"],
     async handle({ body, caller }) {
       const { event, event_id: eventId } = body;
       const filter = readFilter(body.filter);

@@ -32,22 +32,19 @@ const Job = shape("Job", () => ({
 export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void {
   const route = routesOf(app, "Jobs");
   route("GET /api/v1/jobs", OPERATOR, "List jobs", {
-    docs: () => ({
-      answer: shows(closed({ data: Type.Array(Job) }), "The jobs with their last runs and the time of the next run"),
-    }),
+    answer: () =>
+      shows(closed({ data: Type.Array(Job) }), "The jobs with their last runs and the time of the next run"),
     handle: async () => ({ data: (await jobs.list()).map(presentJob) }),
   });
 
   route("POST /api/v1/jobs/:name/run", OPERATOR, "Run a job now", {
-    docs: () => ({
-      params: { name: EXAMPLE.job },
-      answer: {
-        status: 202,
-        description: "The job has started; `run` is the number of the run",
-        schema: closed({ name, run: Type.Integer({ minimum: 1 }) }),
-      },
-      errors: ["conflict"],
+    example: { params: { name: EXAMPLE.job } },
+    answer: () => ({
+      status: 202,
+      description: "The job has started; `run` is the number of the run",
+      schema: closed({ name, run: Type.Integer({ minimum: 1 }) }),
     }),
+    errors: ["conflict"],
     async handle(request, reply) {
       const { name } = request.params;
       const run = await jobs.runNow(name);

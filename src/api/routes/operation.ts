@@ -127,7 +127,10 @@ const GatewayStatus = shape("Status", () => ({
   }),
 }));
 
-const alive = { answer: shows(closed({ status: choice(["ok"]) }), "The gateway is running") };
+const alive = {
+  answer: () => shows(closed({ status: choice(["ok"]) }), "The gateway is running"),
+  handle: async () => ({ status: "ok" }),
+};
 
 export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
   const { authenticate, onServerError, open, status } = parts;
@@ -142,22 +145,14 @@ export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
     }
   }
 
-  route("GET /health", OPEN, "Check that the gateway is running", {
-    docs: () => alive,
-    handle: async () => ({ status: "ok" }),
-  });
-  route("GET /livez", OPEN, "Check that the gateway is running, for an orchestrator", {
-    docs: () => alive,
-    handle: async () => ({ status: "ok" }),
-  });
+  route("GET /health", OPEN, "Check that the gateway is running", alive);
+  route("GET /livez", OPEN, "Check that the gateway is running, for an orchestrator", alive);
   route("GET /readyz", OPEN, "Check whether the gateway accepts requests", {
-    docs: () => ({
-      description:
-        "Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot " +
-        "be reached) still answers 200.",
-      answer: shows(Readiness, "The gateway accepts requests"),
-      otherAnswers: [{ status: 503, description: "The gateway is stopping or overloaded", schema: Readiness }],
-    }),
+    description:
+      "Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot be " +
+      "reached) still answers 200.",
+    answer: () => shows(Readiness, "The gateway accepts requests"),
+    otherAnswers: () => [{ status: 503, description: "The gateway is stopping or overloaded", schema: Readiness }],
     async handle(request, reply) {
       const { trouble, report } = status.readiness();
       const { disk, ...rest } = report;
@@ -168,24 +163,21 @@ export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
     },
   });
   route("GET /status", open.status ? OPEN : READ, "Get the status: modes, queues and targets", {
-    docs: () => ({
-      description: "A key that is bound to a tenant gets the status of that tenant only.",
-      answer: shows(
+    description: "A key that is bound to a tenant gets the status of that tenant only.",
+    answer: () =>
+      shows(
         GatewayStatus,
         "The overall mode is `QUEUE` if any target is in `QUEUE`. The overall health is `error` if any target, " +
           "source or broker connection has an error, or a subscription is suspended",
       ),
-    }),
     handle: ({ caller }) => status.status(caller?.tenantId),
   });
   route("GET /metrics", open.metrics ? OPEN : OPERATOR_READ, "Get metrics for Prometheus", {
-    docs: () => ({
-      answer: {
-        description: "Prometheus' text format",
-        schema: Type.String(),
-        contentType: "text/plain",
-        example: 'webhook_delivery_total{webhook_id="erp",event_type="order.created",status="success"} 1\n',
-      },
+    answer: () => ({
+      description: "Prometheus' text format",
+      schema: Type.String(),
+      contentType: "text/plain",
+      example: 'webhook_delivery_total{webhook_id="erp",event_type="order.created",status="success"} 1\n',
     }),
     async handle(_request, reply) {
       const { text, contentType } = await status.metrics();

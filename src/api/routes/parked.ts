@@ -110,14 +110,13 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
 
   route("GET /api/v1/sources/:name/parked", OPERATOR, "List the parked messages of a source", {
     query: ListQuery,
-    docs: () => ({
-      description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
-      params,
-      query: { limit: 20 },
-      answer: shows(
+    description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
+    example: { params, query: { limit: 20 } },
+    answer: () =>
+      shows(
         ParkedPage,
-        "The messages that can be listed. `count` is the number of all parked messages, or null when the broker " +
-          "does not report it",
+        "The messages that can be listed. `count` is the number of all parked messages, or null when the broker does " +
+          "not report it",
         {
           data: [PARKED],
           next_cursor: null,
@@ -125,8 +124,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
           limits: { looks_at: 1000, can_page: true, counts_looks: false, keeps_id: true },
         },
       ),
-      errors,
-    }),
+    errors,
     async handle({ params, query }) {
       const queue = open(params.name);
       const { limit, cursor } = pageOf(query);
@@ -141,15 +139,14 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
   });
 
   route("GET /api/v1/sources/:name/parked/:id", OPERATOR, "Get a parked message", {
-    docs: () => ({
-      params: { ...params, id: EXAMPLE.parkedMessage },
-      answer: shows(ParkedWithBody, "The message with its body; `body_base64` instead of `body` when it is not UTF-8", {
+    example: { params: { ...params, id: EXAMPLE.parkedMessage } },
+    answer: () =>
+      shows(ParkedWithBody, "The message with its body; `body_base64` instead of `body` when it is not UTF-8", {
         ...PARKED,
         properties: {},
         body: '{"id": 1001, \n',
       }),
-      errors,
-    }),
+    errors,
     async handle({ params }) {
       const message = await findParked(open(params.name), params.id);
       if (message === undefined) {
@@ -164,20 +161,18 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
 
   route("POST /api/v1/sources/:name/parked/requeue", OPERATOR, "Requeue parked messages", {
     body: RequeueBody,
-    docs: () => ({
-      description:
-        "Each message is first put into the queue that it came from, then removed here. If this is interrupted, the " +
-        "message is in both queues; it is never lost. At most 500 in one call; `complete` is false when there may be " +
-        "more.",
-      params,
-      request: { reason: "invalid" },
-      answer: shows(
+    description:
+      "Each message is first put into the queue that it came from, then removed here. If this is interrupted, the " +
+      "message is in both queues; it is never lost. At most 500 in one call; `complete` is false when there may be " +
+      "more.",
+    example: { params, body: { reason: "invalid" } },
+    answer: () =>
+      shows(
         closed({ requeued: Count, without_origin: Count, complete: Type.Boolean() }),
         "How many messages were requeued, and how many stay because the queue they came from is unknown",
         { requeued: 1, without_origin: 0, complete: true },
       ),
-      errors,
-    }),
+    errors,
     async handle({ params, body, caller }) {
       const queue = open(params.name);
       await note("requeue", params.name, { wanted: body });
@@ -190,18 +185,16 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
 
   route("POST /api/v1/sources/:name/parked/purge", OPERATOR, "Delete parked messages", {
     body: PurgeBody,
-    docs: () => ({
-      description:
-        "`count` must be the number of messages that match. Otherwise the answer is 409 with the right number, and " +
-        "nothing is deleted.",
-      params,
-      request: { reason: "invalid", count: 1 },
-      answer: shows(closed({ purged: Count, complete: Type.Boolean() }), "The messages are deleted", {
+    description:
+      "`count` must be the number of messages that match. Otherwise the answer is 409 with the right number, and " +
+      "nothing is deleted.",
+    example: { params, body: { reason: "invalid", count: 1 } },
+    answer: () =>
+      shows(closed({ purged: Count, complete: Type.Boolean() }), "The messages are deleted", {
         purged: 1,
         complete: true,
       }),
-      errors: [...errors, "confirmation_required"],
-    }),
+    errors: [...errors, "confirmation_required"],
     async handle({ params, body, caller }) {
       const count = body?.count ?? -1;
       const queue = open(params.name);

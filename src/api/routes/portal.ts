@@ -55,15 +55,15 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("POST /api/v1/tenants/:id/portal-link", OPERATOR, "Create a portal link for a tenant", {
     body: nullable(LinkBody),
-    docs: () => ({
-      description:
-        "Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. " +
-        "It cannot publish events, nor erase or edit them. The link works until it expires or is revoked, the key that " +
-        "created it is revoked, or the tenant is deleted or erased. It never allows more than that key. Sites in `portal.frame_origins` may show the page in a frame.",
+    description:
+      "Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. " +
+      "It cannot publish events, nor erase or edit them. The link works until it expires or is revoked, the key that " +
+      "created it is revoked, or the tenant is deleted or erased. It never allows more than that key. Sites in `portal.frame_origins` may show the page in a frame.",
+    example: {
       params: { id: EXAMPLE.tenant },
-      request: { access: "manage", expires_in_s: 3600, theme: { name: "Acme", accent: "#0a7d4f" } },
-      answer: { status: 201, description: "The link; its token is shown only here", schema: PortalLink },
-    }),
+      body: { access: "manage", expires_in_s: 3600, theme: { name: "Acme", accent: "#0a7d4f" } },
+    },
+    answer: () => ({ status: 201, description: "The link; its token is shown only here", schema: PortalLink }),
     async handle(request, reply) {
       const { access = "manage", expires_in_s: lifetimeS = HOUR_S, theme } = request.body ?? {};
       const { id: tenantId } = await tenants.get(request.params.id);
@@ -85,14 +85,13 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("GET /api/v1/tenants/:id/portal-links", OPERATOR, "List the portal links of a tenant", {
-    docs: () => ({
-      params: { id: EXAMPLE.tenant },
-      answer: shows(
+    example: { params: { id: EXAMPLE.tenant } },
+    answer: () =>
+      shows(
         closed({ data: Type.Array(ListedPortalLink) }),
         "The links that still work, oldest first; without their tokens",
         { data: [exampleOf(ListedPortalLink)] },
       ),
-    }),
     async handle({ params }) {
       const tenant = await tenants.get(params.id);
       // Links to an earlier tenant with this id do not work.
@@ -112,11 +111,9 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("DELETE /api/v1/tenants/:id/portal-links/:link", OPERATOR, "Revoke a portal link", {
-    docs: () => ({
-      description: "The link ends at once; a live stream that was opened with it within 15 seconds.",
-      params: { id: EXAMPLE.tenant, link: EXAMPLE.portalLink },
-      answer: { status: 204, description: "Revoked" },
-    }),
+    description: "The link ends at once; a live stream that was opened with it within 15 seconds.",
+    example: { params: { id: EXAMPLE.tenant, link: EXAMPLE.portalLink } },
+    answer: () => ({ status: 204, description: "Revoked" }),
     async handle({ params }, reply) {
       const { id: tenantId } = await tenants.get(params.id);
       await passRecords.endLink(params.link, tenantId);

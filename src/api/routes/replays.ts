@@ -114,16 +114,14 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
 
   route("POST /api/v1/replays", ADMIN, "Create a replay of many deliveries, or count them first", {
     body: ReplayStart,
-    docs: () => ({
-      description:
-        "New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. With a key or " +
-        "portal link of a tenant, a job leaves out the subscriptions that the caller may not change (`can.change`).",
-      request: { kind: "dead_letters", filter },
-      headers: IDEMPOTENCY_KEY,
-      answer: begunExample("dead_letters"),
-      otherAnswers: [PLANNED],
-      errors: BEGIN_ERRORS,
-    }),
+    description:
+      "New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. With a key " +
+      "or portal link of a tenant, a job leaves out the subscriptions that the caller may not change (`can.change`).",
+    example: { body: { kind: "dead_letters", filter } },
+    headers: IDEMPOTENCY_KEY,
+    answer: () => begunExample("dead_letters"),
+    otherAnswers: () => [PLANNED],
+    errors: BEGIN_ERRORS,
     handle(request, reply) {
       const { kind, filter = {}, plan } = request.body;
       return startReplay(request, reply, kind, { filter, plan });
@@ -132,10 +130,8 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
 
   route("GET /api/v1/replays", READ, "List replays, latest first", {
     query: ListQuery,
-    docs: () => ({
-      query: { limit: 20, status: "running" },
-      answer: { ...page(Replay, "Jobs, latest first"), example: { data: [replayExample()], next_cursor: null } },
-    }),
+    example: { query: { limit: 20, status: "running" } },
+    answer: () => ({ ...page(Replay, "Jobs, latest first"), example: { data: [replayExample()], next_cursor: null } }),
     async handle({ query, caller }) {
       const filter = { tenantId: caller?.tenantId ?? query.tenant_id, status: query.status };
       return presentPage(await bulkReplays.list(filter, pageOf(query)), presentReplay);
@@ -143,13 +139,11 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
   });
 
   route("GET /api/v1/replays/:id", READ, "Get a replay and its progress", {
-    docs: () => ({
-      params: { id: EXAMPLE.runningReplay },
-      answer: {
-        ...shown(),
-        description: "The job and its progress",
-        example: { ...replayExample(), results: RESULTS },
-      },
+    example: { params: { id: EXAMPLE.runningReplay } },
+    answer: () => ({
+      ...shown(),
+      description: "The job and its progress",
+      example: { ...replayExample(), results: RESULTS },
     }),
     async handle(request) {
       const replay = await get(request);
@@ -161,58 +155,49 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
     presentReplay(await bulkReplays.setStatus(await get(request), status, request.caller?.tenantId));
 
   route("POST /api/v1/replays/:id/pause", ADMIN, "Pause a replay", {
-    docs: () => ({
-      params: { id: EXAMPLE.runningReplay },
-      answer: { ...shown(), description: "Paused", example: { ...replayExample(), status: "paused" } },
-      errors: ["conflict"],
-    }),
+    example: { params: { id: EXAMPLE.runningReplay } },
+    answer: () => ({ ...shown(), description: "Paused", example: { ...replayExample(), status: "paused" } }),
+    errors: ["conflict"],
     handle: setStatus("paused"),
   });
 
   route("POST /api/v1/replays/:id/resume", ADMIN, "Resume a paused replay", {
-    docs: () => ({
-      params: { id: EXAMPLE.pausedReplay },
-      answer: {
-        ...shown(),
-        description: "The job, which runs again",
-        example: { ...replayExample(), id: EXAMPLE.pausedReplay },
-      },
-      errors: ["conflict"],
+    example: { params: { id: EXAMPLE.pausedReplay } },
+    answer: () => ({
+      ...shown(),
+      description: "The job, which runs again",
+      example: { ...replayExample(), id: EXAMPLE.pausedReplay },
     }),
+    errors: ["conflict"],
     handle: setStatus("running"),
   });
 
   route("POST /api/v1/replays/:id/cancel", ADMIN, "Cancel a replay; finished work is kept", {
-    docs: () => ({
-      params: { id: EXAMPLE.pausedReplay },
-      answer: {
-        ...shown(),
-        description: "Ended",
-        example: {
-          ...replayExample(),
-          id: EXAMPLE.pausedReplay,
-          status: "cancelled",
-          completed_at: EXAMPLE.laterTime,
-        },
+    example: { params: { id: EXAMPLE.pausedReplay } },
+    answer: () => ({
+      ...shown(),
+      description: "Ended",
+      example: {
+        ...replayExample(),
+        id: EXAMPLE.pausedReplay,
+        status: "cancelled",
+        completed_at: EXAMPLE.laterTime,
       },
-      errors: ["conflict"],
     }),
+    errors: ["conflict"],
     handle: setStatus("cancelled"),
   });
 
   route("POST /api/v1/subscriptions/:id/recover", ADMIN, "Recover events that a subscription missed, as a job", {
     body: SubscriptionRecover,
-    docs: () => ({
-      description:
-        "For use after an outage of the destination. Replays its dead letters and, with `include`, also events that " +
-        "it never got.",
-      params: { id: EXAMPLE.subscription },
-      request: { since: EXAMPLE.time, include: "all" },
-      headers: IDEMPOTENCY_KEY,
-      answer: begunExample("recover", { since: EXAMPLE.time, include: "all" }),
-      otherAnswers: [PLANNED],
-      errors: BEGIN_ERRORS,
-    }),
+    description:
+      "For use after an outage of the destination. Replays its dead letters and, with `include`, also events that it " +
+      "never got.",
+    example: { params: { id: EXAMPLE.subscription }, body: { since: EXAMPLE.time, include: "all" } },
+    headers: IDEMPOTENCY_KEY,
+    answer: () => begunExample("recover", { since: EXAMPLE.time, include: "all" }),
+    otherAnswers: () => [PLANNED],
+    errors: BEGIN_ERRORS,
     handle(request, reply) {
       const { plan, ...wished } = request.body;
       const filter: ReplayFilter = { subscription_id: request.params.id, ...wished };
@@ -222,13 +207,11 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
 
   route("POST /api/v1/deliveries/cancel", ADMIN, "Cancel many open deliveries, as a job", {
     body: DeliveryCancel,
-    docs: () => ({
-      request: { filter },
-      headers: IDEMPOTENCY_KEY,
-      answer: begunExample("cancel"),
-      otherAnswers: [PLANNED],
-      errors: BEGIN_ERRORS,
-    }),
+    example: { body: { filter } },
+    headers: IDEMPOTENCY_KEY,
+    answer: () => begunExample("cancel"),
+    otherAnswers: () => [PLANNED],
+    errors: BEGIN_ERRORS,
     handle: (request, reply) => startReplay(request, reply, "cancel", request.body),
   });
 }

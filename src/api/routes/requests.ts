@@ -96,11 +96,8 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
 
   route("GET /api/v1/sources/:name/requests", READ, "List the rejected requests of a source", {
     query: ListQuery,
-    docs: () => ({
-      params: { name: EXAMPLE.source },
-      query: { limit: 20 },
-      answer: listed(),
-    }),
+    example: { params: { name: EXAMPLE.source }, query: { limit: 20 } },
+    answer: () => listed(),
     async handle({ params, query, caller }) {
       const source = sources.find(params.name);
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
@@ -115,10 +112,8 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
 
   route("GET /api/v1/requests", READ, "List the rejected and ignored requests of all sources", {
     query: AllQuery,
-    docs: () => ({
-      query: { limit: 20 },
-      answer: listed(),
-    }),
+    example: { query: { limit: 20 } },
+    answer: () => listed(),
     async handle({ query, caller }) {
       const { source, outcome, cause } = query;
       const { since, until } = readTimes(query);
@@ -128,15 +123,14 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
   });
 
   route("GET /api/v1/requests/:id", READ, "Get a request", {
-    docs: () => ({
-      params: { id: EXAMPLE.request },
-      answer: shows(
+    example: { params: { id: EXAMPLE.request } },
+    answer: () =>
+      shows(
         RequestWithBody,
         "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
           "is no UTF-8",
         exampleOf(Request),
       ),
-    }),
     async handle({ params, caller }) {
       const request = await getRequest(params.id, caller);
       return { ...presentRequest(request), ...presentBody(await store.reads.loadRequestBody(request.id)) };
@@ -144,12 +138,12 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
   });
 
   route("POST /api/v1/requests/:id/replay", ADMIN, "Replay a rejected or ignored request", {
-    docs: () => ({
-      description:
-        "For use after the configuration was corrected. The stored body is processed as if it came in now, except " +
-        "that the sender is not verified again. If it is rejected again, the answer is that error.",
-      params: { id: EXAMPLE.ignoredRequest },
-      answer: shows(ReplayedRequest, "The result", {
+    description:
+      "For use after the configuration was corrected. The stored body is processed as if it came in now, except that " +
+      "the sender is not verified again. If it is rejected again, the answer is that error.",
+    example: { params: { id: EXAMPLE.ignoredRequest } },
+    answer: () =>
+      shows(ReplayedRequest, "The result", {
         ...refusedExample(),
         id: EXAMPLE.ignoredRequest,
         outcome: "ignored",
@@ -159,8 +153,7 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
         replay_event_ids: [EXAMPLE.webhookEvent],
         result: { outcome: "accepted", cause: null },
       }),
-      errors: ["conflict", "unreadable_body", "schema_mismatch"],
-    }),
+    errors: ["conflict", "unreadable_body", "schema_mismatch"],
     async handle({ params, caller }) {
       const known = await getRequest(params.id, caller);
       const { request, outcome, cause } = await requestReplays.replay(known, caller?.keyId);

@@ -9,7 +9,7 @@ import type {
   RouteShorthandOptions,
 } from "fastify";
 import type { Static, TSchema } from "typebox";
-import type { OperationDocs } from "../openapi/shapes.ts";
+import type { AnswerDocs, OperationDocs } from "../openapi/shapes.ts";
 
 declare module "fastify" {
   interface FastifySchema {
@@ -69,6 +69,15 @@ export const ADMIN: Access = { scope: "admin" };
 export const OPERATOR: Access = { scope: "admin", unbound: true };
 export const OPERATOR_READ: Access = { scope: "read", unbound: true };
 
+/** What the reference says of a route beyond its schemas. Answers are made for it only: a start has no use for them. */
+interface Described extends Pick<OperationDocs, "description" | "errors" | "headers"> {
+  /** A value for each parameter of the path, for the query, and the body: a test sends it to a real gateway. */
+  example?: { params?: OperationDocs["params"]; query?: OperationDocs["query"]; body?: unknown };
+  /** The answer to the example. */
+  answer: () => AnswerDocs;
+  otherAnswers?: () => readonly AnswerDocs[];
+}
+
 interface Route<Name, Params extends TSchema, Query extends TSchema, Body extends TSchema> extends Pick<
   RouteShorthandOptions,
   "bodyLimit" | "exposeHeadRoute" | "preValidation"
@@ -76,8 +85,6 @@ interface Route<Name, Params extends TSchema, Query extends TSchema, Body extend
   params?: Params;
   query?: Query;
   body?: Body;
-  /** Only called for the reference, because a start has no use for texts. */
-  docs: () => OperationDocs;
   handle(
     request: FastifyRequest<{
       Params: TSchema extends Params ? ParamsOf<Name> : Static<Params>;
@@ -101,15 +108,15 @@ export function routesOf(app: FastifyInstance, area: Area) {
     name: Name,
     access: Access,
     summary: string,
-    declared: Route<Name, Params, Query, Body>,
+    declared: Route<Name, Params, Query, Body> & (Described | { docs: () => OperationDocs }),
   ): void {
     const [method, url = ""] = name.split(" ");
-    const { params, query, body, docs, handle, ...options } = declared;
+    const { params, query, body, handle, ...rest } = declared;
     app.route({
-      ...options,
+      ...rest,
       method: method as HTTPMethods,
       url,
-      config: { ...access, area, docs },
+      config: { ...access, area, docs: () => docsOf(rest) },
       // Fastify warns of a schema that is undefined.
       schema: {
         summary,
@@ -120,6 +127,13 @@ export function routesOf(app: FastifyInstance, area: Area) {
       handler: handle as RouteHandlerMethod,
     });
   };
+}
+
+function docsOf(route: Described | { docs: () => OperationDocs }): OperationDocs {
+  if ("docs" in route) return route.docs();
+  const { description, example, headers, errors } = route;
+  const given = { params: example?.params, query: example?.query, request: example?.body };
+  return { description, ...given, headers, errors, answer: route.answer(), otherAnswers: route.otherAnswers?.() };
 }
 
 /** A route in the reference. */

@@ -16,8 +16,8 @@ const Session = shape("Session", () => ({
   key_id: nullable(
     text(
       EXAMPLE.key,
-      "The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID " +
-        "Connect; null for a portal link",
+      "The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with " +
+        "OpenID Connect; null for a portal link",
     ),
   ),
   scopes: Type.Array(choice(SCOPES), { examples: [["admin"]] }),
@@ -90,16 +90,14 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("POST /api/v1/session", OPEN, "Create a dashboard session", {
     body: SignIn,
-    docs: () => ({
-      description:
-        "Exchanges a key, or the token of a one-time sign-in link, for a cookie that stands for the key. When the " +
-        "key expires or is revoked, the session ends. Requests with the cookie that change something must come from " +
-        "the gateway's own pages. Programs need no session: they send the key itself.",
-      request: { key: EXAMPLE.keyInClear },
-      headers: ORIGIN,
-      answer: { status: 201, description: "Signed in", schema: Session, headers: { "Set-Cookie": COOKIE } },
-      errors: ["unauthorized", "forbidden", "other_origin", "insecure_sign_in", "too_many_requests"],
-    }),
+    description:
+      "Exchanges a key, or the token of a one-time sign-in link, for a cookie that stands for the key. When the key " +
+      "expires or is revoked, the session ends. Requests with the cookie that change something must come from the " +
+      "gateway's own pages. Programs need no session: they send the key itself.",
+    example: { body: { key: EXAMPLE.keyInClear } },
+    headers: ORIGIN,
+    answer: () => ({ status: 201, description: "Signed in", schema: Session, headers: { "Set-Cookie": COOKIE } }),
+    errors: ["unauthorized", "forbidden", "other_origin", "insecure_sign_in", "too_many_requests"],
     async handle(request, reply) {
       const { key, token } = request.body;
       if ((key === undefined) === (token === undefined)) {
@@ -131,9 +129,7 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("GET /api/v1/session", READ, "Show who is signed in and what they may do", {
-    docs: () => ({
-      answer: shows(Session, "The caller. A session is renewed after half of its lifetime"),
-    }),
+    answer: () => shows(Session, "The caller. A session is renewed after half of its lifetime"),
     async handle(request, reply) {
       const caller = request.caller as Caller;
       const session = request.headers.authorization === undefined ? sessions.find(request.raw) : undefined;
@@ -146,11 +142,9 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("DELETE /api/v1/session", OPEN, "End the dashboard session", {
-    docs: () => ({
-      headers: ORIGIN,
-      answer: { status: 204, description: "Signed out; the cookie is removed, and worth nothing from now on" },
-      errors: ["other_origin"],
-    }),
+    headers: ORIGIN,
+    answer: () => ({ status: 204, description: "Signed out; the cookie is removed, and worth nothing from now on" }),
+    errors: ["other_origin"],
     async handle(request, reply) {
       sessions.refuseOtherOrigin(request.raw);
       const { ended, cookie } = await sessions.close(request.raw);
@@ -165,14 +159,12 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("DELETE /api/v1/sessions/:key_id", OPERATOR, "End all sessions of a user or key", {
     params: HolderParams,
-    docs: () => ({
-      description:
-        "For a user who has left, or a cookie that was lost. Ends all sessions of a user or key, and the portal links " +
-        "that they made; a live stream within 15 seconds. They can sign in again: to keep them out, remove their group " +
-        "or revoke the key. Keys that a user made stay valid.",
-      params: { key_id: EXAMPLE.signedOutUser },
-      answer: { status: 204, description: "Ended" },
-    }),
+    description:
+      "For a user who has left, or a cookie that was lost. Ends all sessions of a user or key, and the portal links " +
+      "that they made; a live stream within 15 seconds. They can sign in again: to keep them out, remove their group " +
+      "or revoke the key. Keys that a user made stay valid.",
+    example: { params: { key_id: EXAMPLE.signedOutUser } },
+    answer: () => ({ status: 204, description: "Ended" }),
     async handle({ params }, reply) {
       const { key_id: id } = params;
       const isUser = id.startsWith(USER_PREFIX);

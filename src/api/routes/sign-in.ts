@@ -45,9 +45,7 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
   const lines = createTokenBucket(LOG_LINES.perSecond, clock.now(), LOG_LINES.atOnce);
 
   route("GET /api/v1/sign-in", OPEN, "Show the ways to sign in to the dashboard", {
-    docs: () => ({
-      answer: shows(SignInWays, "The ways to sign in, beside an API key", { oidc: null }),
-    }),
+    answer: () => shows(SignInWays, "The ways to sign in, beside an API key", { oidc: null }),
     handle: async (): Promise<AnswerOf<typeof SignInWays>> => ({
       oidc: oidc === undefined ? null : { name: oidc.name, url: OIDC_PATH },
     }),
@@ -56,18 +54,16 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
   route(`GET ${OIDC_PATH}`, OPEN, "Send a browser to the OpenID Connect provider", {
     ...NO_HEAD,
     query: BeginQuery,
-    docs: () => ({
-      description:
-        "For browsers. Sets a cookie for this sign-in, which works once and within 10 minutes, and redirects to the " +
-        "provider's page.",
-      query: { return_to: "/events" },
-      answer: {
-        status: 303,
-        description: `To the provider's page; ${TO_SIGN_IN}`,
-        headers: { Location: "The address" },
-      },
-      errors: ["insecure_sign_in", "sign_in_provider_failed"],
+    description:
+      "For browsers. Sets a cookie for this sign-in, which works once and within 10 minutes, and redirects to the " +
+      "provider's page.",
+    example: { query: { return_to: "/events" } },
+    answer: () => ({
+      status: 303,
+      description: `To the provider's page; ${TO_SIGN_IN}`,
+      headers: { Location: "The address" },
     }),
+    errors: ["insecure_sign_in", "sign_in_provider_failed"],
     async handle(request, reply) {
       if (oidc === undefined) return reply.redirect(SIGN_IN_PAGE, 303);
       try {
@@ -81,23 +77,15 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
 
   route(`GET ${CALLBACK_PATH}`, OPEN, "End the sign-in with OpenID Connect", {
     ...NO_HEAD,
-    docs: () => ({
-      description:
-        "The redirect URI of the gateway at the provider. Verifies the provider's answer, finds the rights of the user by " +
-        "their groups (`oidc.groups`), and starts a session. A browser gets errors as a page.",
-      answer: {
-        status: 303,
-        description: `To the page that the user wanted, with a session cookie; ${TO_SIGN_IN}`,
-        headers: { Location: "The address" },
-      },
-      errors: [
-        "sign_in_failed",
-        "group_not_allowed",
-        "insecure_sign_in",
-        "too_many_requests",
-        "sign_in_provider_failed",
-      ],
+    description:
+      "The redirect URI of the gateway at the provider. Verifies the provider's answer, finds the rights of the user " +
+      "by their groups (`oidc.groups`), and starts a session. A browser gets errors as a page.",
+    answer: () => ({
+      status: 303,
+      description: `To the page that the user wanted, with a session cookie; ${TO_SIGN_IN}`,
+      headers: { Location: "The address" },
     }),
+    errors: ["sign_in_failed", "group_not_allowed", "insecure_sign_in", "too_many_requests", "sign_in_provider_failed"],
     async handle(request, reply) {
       if (oidc === undefined) return reply.redirect(SIGN_IN_PAGE, 303);
       try {

@@ -29,21 +29,19 @@ export function addSourceKindRoutes(app: FastifyInstance, { sourceKinds, pullers
   const route = routesOf(app, "Kinds of sources");
 
   route("GET /api/v1/source-kinds", READ, "List the kinds of sources", {
-    docs: () => ({
-      answer: shows(closed({ data: Type.Array(SourceKind) }), "Those of this gateway, with what plugins bring", {
+    answer: () =>
+      shows(closed({ data: Type.Array(SourceKind) }), "Those of this gateway, with what plugins bring", {
         data: [{ name: "github", needs_secret: true, pulled: false, has_manifest: false, options: null }],
       }),
-    }),
     handle: () => ({ data: [...sourceKinds.values()].map(presentKind) }),
   });
 
   // Queues of a broker belong to the gateway: messages of several tenants may lie in one.
   route("GET /api/v1/source-queues", OPERATOR_READ, "List the queues that sources take from", {
-    docs: () => ({
-      answer: shows(closed({ data: Type.Array(SourceQueue) }), "One for each active source that takes from a queue", {
+    answer: () =>
+      shows(closed({ data: Type.Array(SourceQueue) }), "One for each active source that takes from a queue", {
         data: [],
       }),
-    }),
     handle() {
       const known = connections.list();
       return { data: pullers.list().map((pulled) => presentQueue(pulled, known)) };

@@ -176,12 +176,10 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
 
   function addStatusRoute(action: string, status: SourceStatus, summary: string, description: string): void {
     route(`POST /api/v1/sources/:name/${action}`, ADMIN, summary, {
-      docs: () => ({
-        params,
-        headers: IF_MATCH,
-        answer: { ...shown(), description, example: { ...sourceExample(), status } },
-        errors: ["precondition_failed"],
-      }),
+      example: { params },
+      headers: IF_MATCH,
+      answer: () => ({ ...shown(), description, example: { ...sourceExample(), status } }),
+      errors: ["precondition_failed"],
       handle: async (request, reply) =>
         send(reply, { thing: await sources.setStatus(request.params.name, status, asked(request)) }),
     });
@@ -192,16 +190,14 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
 
   route("POST /api/v1/sources/:name/rotate-secret", ADMIN, "Rotate the secret of a source", {
     body: nullable(RotateBody),
-    docs: () => ({
-      description: "The new secret is the current one at once. Earlier secrets stay valid until the overlap ends.",
-      params,
-      request: { secret: EXAMPLE.nextSecret, overlap_s: 86_400 },
-      answer: shows(SourceWithSecret, "The source with the new secret, which is not shown again", {
+    description: "The new secret is the current one at once. Earlier secrets stay valid until the overlap ends.",
+    example: { params, body: { secret: EXAMPLE.nextSecret, overlap_s: 86_400 } },
+    answer: () =>
+      shows(SourceWithSecret, "The source with the new secret, which is not shown again", {
         ...sourceExample(),
         secret: EXAMPLE.nextSecret,
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle(request, reply) {
       const { secret: given, overlap_s: overlapS } = fillIn(RotateBody.properties, request.body ?? {});
       const rotation = { secret: given ?? undefined, overlapMs: overlapS * 1000 };
@@ -212,11 +208,9 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
   });
 
   route("DELETE /api/v1/sources/:name/secrets/:id", ADMIN, "Delete a secret of a source at once", {
-    docs: () => ({
-      params: { name: EXAMPLE.ownSource, id: EXAMPLE.sourceSecret },
-      answer: shows(Source, "The secret is no longer valid", { ...sourceExample(), secrets: [] }),
-      errors: ["conflict"],
-    }),
+    example: { params: { name: EXAMPLE.ownSource, id: EXAMPLE.sourceSecret } },
+    answer: () => shows(Source, "The secret is no longer valid", { ...sourceExample(), secrets: [] }),
+    errors: ["conflict"],
     async handle(request, reply) {
       const { name, id } = request.params;
       const entry = await sources.retireSecret(name, id, asked(request));
@@ -226,10 +220,10 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
   });
 
   route("GET /api/v1/sources/:name/path-token", ADMIN, "Get the webhook path of a source", {
-    docs: () => ({
-      description: "The gateway logs that the path was read.",
-      params,
-      answer: shows(
+    description: "The gateway logs that the path was read.",
+    example: { params },
+    answer: () =>
+      shows(
         closed({ name: Type.String(), path_token: Type.String(), path: Type.String() }),
         "The path to which webhooks of this source are sent",
         {
@@ -238,7 +232,6 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
           path: `/webhook/${EXAMPLE.ownSource}/${EXAMPLE.pathToken}`,
         },
       ),
-    }),
     async handle(request, reply) {
       const { thing: record } = sources.get(request.params.name, request.caller?.tenantId);
       const { name, tenantId, pathToken } = record.source;

@@ -143,9 +143,9 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
 
   route("GET /api/v1/subscriptions/:id/stats", READ, "Get success rates and latencies of a subscription", {
     params: Id,
-    docs: () => ({
-      params: { id: EXAMPLE.subscription },
-      answer: withFigures(
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () =>
+      withFigures(
         "Exact counters, and figures of the last hour by minute and of the last day by hour",
         shape("SubscriptionStatistics", () => ({
           subscription_id: text(EXAMPLE.subscription),
@@ -154,7 +154,6 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
         })),
         { delivery_count: 100, success_count: 99, failure_count: 1, last_delivery: EXAMPLE.time, dead_count: 1 },
       ),
-    }),
     async handle({ params, caller }) {
       const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
       const counters = sumOf(await store.reads.loadDeliveryCounters([seq]));
@@ -164,11 +163,9 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
 
   route("GET /api/v1/stats/series", READ, "Get received events and attempts over time", {
     query: SeriesQuery,
-    docs: () => ({
-      query: { window: "last_15m" },
-      answer: shows(StatisticsSeries, "Figures by minute for up to an hour, by hour for longer"),
-      errors: ["not_found"],
-    }),
+    example: { query: { window: "last_15m" } },
+    answer: () => shows(StatisticsSeries, "Figures by minute for up to an hour, by hour for longer"),
+    errors: ["not_found"],
     async handle({ query, caller }) {
       const { window = "last_1h", subscription_id: id } = query;
       const tenantId = caller?.tenantId ?? query.tenant_id;
@@ -184,12 +181,8 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
 
   route("GET /api/v1/stats", READ, "Get statistics of the gateway or of one tenant", {
     query: GatewayQuery,
-    docs: () => ({
-      answer: withFigures(
-        "Statistics of the key's tenant, of the tenant asked for, or of all tenants",
-        GatewayStatistics,
-      ),
-    }),
+    answer: () =>
+      withFigures("Statistics of the key's tenant, of the tenant asked for, or of all tenants", GatewayStatistics),
     async handle({ query, caller }) {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const isMeant = (row: { tenantId: string }) => tenantId === undefined || row.tenantId === tenantId;

@@ -152,27 +152,25 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
   route("GET /api/v1/stream", READ, "Follow events, attempts, modes and alerts live", {
     exposeHeadRoute: false,
     query: StreamQuery,
-    docs: () => ({
-      description:
-        "Server-sent events. Each frame has an `id`. A client that reconnects with the last id as `Last-Event-ID` " +
-        "gets everything since then, and nothing twice, even after a restart of the gateway. `mode` and `alert` are " +
-        "events of the gateway itself and always include their payload. A comment with the current id is sent every " +
-        "15 s. The data of each frame is one line of JSON; `x-frames` describes it for each `event`. `dropped` and " +
-        "`end` end a connection.",
-      query: { types: "event,attempt", follow: false },
-      headers: {
-        "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events",
-      },
-      answer: {
-        description: "Frames, until the client closes the connection",
-        schema: Type.String({ "x-frames": STREAM_FRAMES }),
-        contentType: "text/event-stream",
-        example:
-          `retry: 2000\nid: ${ID}\nevent: ready\ndata: {"position":"${ID}"}\n\n` +
-          `id: ${ID}\nevent: end\ndata: {"reason":"caught_up"}\n\n`,
-      },
-      errors: ["not_found", "shutting_down"],
+    description:
+      "Server-sent events. Each frame has an `id`. A client that reconnects with the last id as `Last-Event-ID` gets " +
+      "everything since then, and nothing twice, even after a restart of the gateway. `mode` and `alert` are events " +
+      "of the gateway itself and always include their payload. A comment with the current id is sent every 15 s. The " +
+      "data of each frame is one line of JSON; `x-frames` describes it for each `event`. `dropped` and `end` end a " +
+      "connection.",
+    example: { query: { types: "event,attempt", follow: false } },
+    headers: {
+      "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events",
+    },
+    answer: () => ({
+      description: "Frames, until the client closes the connection",
+      schema: Type.String({ "x-frames": STREAM_FRAMES }),
+      contentType: "text/event-stream",
+      example:
+        `retry: 2000\nid: ${ID}\nevent: ready\ndata: {"position":"${ID}"}\n\n` +
+        `id: ${ID}\nevent: end\ndata: {"reason":"caught_up"}\n\n`,
     }),
+    errors: ["not_found", "shutting_down"],
     async handle(request, reply) {
       const { types, event_type: eventType, subscription_id: subscriptionId, label, body, follow } = request.query;
       const { source, status, reason, id, ordering_key: orderingKey, unmatched, rule, severity } = request.query;

@@ -44,8 +44,8 @@ const Secrets = shape("Secrets", () => ({
   rotation: Type.Enum(["automatic", "manual", "overdue"], {
     description:
       "`automatic`: the gateway rotates the secret after `secret_rotation_days`, because an active subscription of " +
-      "the tenant asks for `webhook.secret_rotating`. `manual`: only the owner rotates it. `overdue`: `manual`, " +
-      "and the secret is older than that",
+      "the tenant asks for `webhook.secret_rotating`. `manual`: only the owner rotates it. `overdue`: `manual`, and " +
+      "the secret is older than that",
     examples: ["manual"],
   }),
   secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State })),
@@ -99,13 +99,12 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
 
   route("POST /api/v1/subscriptions/:id/rotate-secret", ADMIN, "Rotate the secret of a subscription", {
     body: nullable(RotateBody),
-    docs: () => ({
-      description:
-        "Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the " +
-        "old secret until the rotation is confirmed.",
-      params: { id: EXAMPLE.subscription },
-      request: { overlap_s: 1_209_600 },
-      answer: shows(
+    description:
+      "Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the " +
+      "old secret until the rotation is confirmed.",
+    example: { params: { id: EXAMPLE.subscription }, body: { overlap_s: 1_209_600 } },
+    answer: () =>
+      shows(
         named(
           "RotationWithSecret",
           extended(Rotation, () => ({ secret: Type.String() })),
@@ -113,8 +112,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
         "The new secret, which signs in addition to the old one",
         { ...rotatedExample(), secret: EXAMPLE.nextSecret },
       ),
-      errors: ["conflict", "managed_by_config"],
-    }),
+    errors: ["conflict", "managed_by_config"],
     async handle(request, reply) {
       const subscription = get(request);
       const { secret, overlap_s: overlapS, force } = request.body ?? {};
@@ -126,16 +124,14 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
 
   route("POST /api/v1/subscriptions/:id/rotate-secret/confirm", ADMIN, "Confirm a rotation", {
     body: nullable(ConfirmBody),
-    docs: () => ({
-      params: { id: EXAMPLE.rotatingSubscription },
-      request: {},
-      answer: shows(Rotation, "The new secret is now the current one", {
+    example: { params: { id: EXAMPLE.rotatingSubscription }, body: {} },
+    answer: () =>
+      shows(Rotation, "The new secret is now the current one", {
         id: EXAMPLE.rotatingSubscription,
         overlap_ends_at: EXAMPLE.overlapEnd,
         secrets: [current(), { ...current(), state: "previous", expires_at: EXAMPLE.overlapEnd }],
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle(request) {
       const subscription = get(request);
       await rotation.confirm(subscription, { retire: request.body?.retire === true });
@@ -145,14 +141,13 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
 
   route("POST /api/v1/subscriptions/:id/rotate-secret/retire", ADMIN, "End the overlap of a rotation now", {
     body: nullable(closed({})),
-    docs: () => ({
-      params: { id: EXAMPLE.rotatingSubscription },
-      answer: shows(Rotation, "Only the new secret is valid now", {
+    example: { params: { id: EXAMPLE.rotatingSubscription } },
+    answer: () =>
+      shows(Rotation, "Only the new secret is valid now", {
         ...exampleOf(Rotation),
         id: EXAMPLE.rotatingSubscription,
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle(request) {
       const subscription = get(request);
       await rotation.retire(subscription);
@@ -161,11 +156,9 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   });
 
   route("GET /api/v1/subscriptions/:id/secret", ADMIN, "Get the secrets of a subscription", {
-    docs: () => ({
-      description: "Each call is logged.",
-      params: { id: EXAMPLE.subscription },
-      answer: shows(Secrets, "The secrets that sign deliveries"),
-    }),
+    description: "Each call is logged.",
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => shows(Secrets, "The secrets that sign deliveries"),
     async handle(request, reply) {
       const boundTo = request.caller?.tenantId;
       const subscription = subscriptions.getFor("use", request.params.id, { tenantId: boundTo, boundTo });

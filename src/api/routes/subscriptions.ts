@@ -27,7 +27,7 @@ import { presentSubscription, Subscription, SubscriptionChange, subscriptionExam
 const params = { id: EXAMPLE.subscription };
 const SHOWN = { schema: Subscription, headers: ETAG };
 const refusals = ["managed_by_config", "conflict"] as const;
-const acted = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+const acted = { headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
 const request = { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"] };
 
 const ResumeBody = closed({
@@ -178,9 +178,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
       list: { answer: { description: "Subscriptions, oldest first" } },
       make: {
         description:
-          "The body may also be another program's model of a webhook: an `id` is kept, `tenant_id` may be an integer, " +
-          "`description` null and `status` `suspended` (which becomes `inactive`); `created_at`, `updated_at` and " +
-          "`created_by` are ignored, and `warnings` says so.",
+          "The body may also be another program's model of a webhook: an `id` is kept, `tenant_id` may be an " +
+          "integer, `description` null and `status` `suspended` (which becomes `inactive`); `created_at`, " +
+          "`updated_at` and `created_by` are ignored, and `warnings` says so.",
         request,
         errors: ["subscription_quota", "managed_by_config"],
       },
@@ -212,11 +212,10 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
   });
 
   route("POST /api/v1/subscriptions/:id/pause", ADMIN, "Pause a subscription", {
-    docs: () => ({
-      ...acted,
-      description: "Deliveries wait until the subscription is resumed; none is lost.",
-      answer: { ...SHOWN, description: "Paused", example: { ...subscriptionExample(), status: "inactive" } },
-    }),
+    ...acted,
+    description: "Deliveries wait until the subscription is resumed; none is lost.",
+    example: { params },
+    answer: () => ({ ...SHOWN, description: "Paused", example: { ...subscriptionExample(), status: "inactive" } }),
     async handle(request, reply) {
       const { "if-match": ifMatch } = request.headers;
       return send(reply, { thing: await subscriptions.setStatus(get(request), "inactive", { ifMatch }) });
@@ -225,18 +224,16 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
 
   route("POST /api/v1/subscriptions/:id/resume", ADMIN, "Resume a subscription, with or without its held deliveries", {
     body: nullable(ResumeBody),
-    docs: () => ({
-      ...acted,
-      request: { held: "deliver" },
-      answer: {
-        ...SHOWN,
-        description: "The subscription, which is active again",
-        schema: named(
-          "ResumedSubscription",
-          extended(Subscription, () => ({ skipped_deliveries: Count })),
-        ),
-        example: { ...subscriptionExample(), skipped_deliveries: 0 },
-      },
+    ...acted,
+    example: { params, body: { held: "deliver" } },
+    answer: () => ({
+      ...SHOWN,
+      description: "The subscription, which is active again",
+      schema: named(
+        "ResumedSubscription",
+        extended(Subscription, () => ({ skipped_deliveries: Count })),
+      ),
+      example: { ...subscriptionExample(), skipped_deliveries: 0 },
     }),
     async handle(request, reply) {
       const { "if-match": ifMatch } = request.headers;

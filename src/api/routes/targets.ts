@@ -187,21 +187,19 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
   route("POST /api/v1/targets/:name/mode", ADMIN, "Set the mode of a target", {
     query: OneQuery,
     body: ModeBody,
-    docs: () => ({
-      description:
-        "In `QUEUE` nothing is sent until the mode is `auto`, except by `drain`. In `NORMAL` everything is sent, " +
-        "however often attempts fail.",
-      params: { name: EXAMPLE.subscription },
-      request: { mode: "QUEUE" },
-      answer: shows(Target, "The target", {
+    description:
+      "In `QUEUE` nothing is sent until the mode is `auto`, except by `drain`. In `NORMAL` everything is sent, " +
+      "however often attempts fail.",
+    example: { params: { name: EXAMPLE.subscription }, body: { mode: "QUEUE" } },
+    answer: () =>
+      shows(Target, "The target", {
         ...targetExample(),
         mode: "QUEUE",
         forced: "QUEUE",
         since: EXAMPLE.time,
         reason: "set by an operator",
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle({ caller, params, query, body }) {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const known = targets.get(params.name, tenantId);
@@ -213,19 +211,17 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("POST /api/v1/subscriptions/:id/drain", ADMIN, "Send waiting deliveries now, whatever the mode", {
     body: nullable(closed({})),
-    docs: () => ({
-      description:
-        "Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent " +
-        "now, too.",
-      params: { id: EXAMPLE.subscription },
-      answer: {
-        status: 202,
-        description: "Sending has begun",
-        schema: closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Count }),
-        example: { id: EXAMPLE.subscription, target: EXAMPLE.newName, mode: "QUEUE", waiting: 12 },
-      },
-      errors: ["conflict"],
+    description:
+      "Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent now, " +
+      "too.",
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => ({
+      status: 202,
+      description: "Sending has begun",
+      schema: closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Count }),
+      example: { id: EXAMPLE.subscription, target: EXAMPLE.newName, mode: "QUEUE", waiting: 12 },
     }),
+    errors: ["conflict"],
     async handle({ caller, params }, reply) {
       const bound = caller?.tenantId;
       const subscription = subscriptions.getFor("change", params.id, { tenantId: bound, boundTo: bound });

@@ -65,21 +65,22 @@ export function addTemplateRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("POST /api/v1/templates/preview", READ, "Preview templates with an event", {
     body: PreviewBody,
-    docs: () => ({
-      description:
-        "Renders the templates of a subscription, of settings that are not saved yet, or any others. The event is " +
-        "one that you describe, or a stored one. Nothing is stored or sent.",
-      request: {
+    description:
+      "Renders the templates of a subscription, of settings that are not saved yet, or any others. The event is one " +
+      "that you describe, or a stored one. Nothing is stored or sent.",
+    example: {
+      body: {
         settings: { template: { body: '{"text":"Order of {{ data.total }} EUR"}' } },
         event: { event_type: EXAMPLE.eventType, data: { total: 12 } },
       },
-      answer: shows(TemplatePreview, "The rendered texts, and any problems", {
+    },
+    answer: () =>
+      shows(TemplatePreview, "The rendered texts, and any problems", {
         problems: [],
         rendered: [{ name: "template.body", text: '{"text":"Order of 12 EUR"}' }],
         fault: null,
       }),
-      errors: ["not_found", "unavailable"],
-    }),
+    errors: ["not_found", "unavailable"],
     async handle({ body, caller }) {
       const list = findTemplates(body, caller?.tenantId);
       const facts = await findFacts(body, caller?.tenantId);

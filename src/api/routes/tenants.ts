@@ -196,15 +196,12 @@ export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: Parts
   const route = routesOf(app, "Tenants");
   route("POST /api/v1/tenants/:id/erase", OPERATOR, "Erase a tenant and all its data", {
     body: EraseBody,
-    docs: () => ({
-      description:
-        "The tenant becomes inactive at once. Its configuration, events and requests are erased, and the content of " +
-        "its audit log entries. Repeated calls return the running erasure. The tenant `default` cannot be erased.",
-      params: { id: EXAMPLE.emptyTenant },
-      request: { confirm: EXAMPLE.emptyTenant },
-      answer: { ...erasure(), status: 202, description: "The erasure, which runs in the background" },
-      errors: ["conflict", "confirmation_required", "managed_by_config"],
-    }),
+    description:
+      "The tenant becomes inactive at once. Its configuration, events and requests are erased, and the content of " +
+      "its audit log entries. Repeated calls return the running erasure. The tenant `default` cannot be erased.",
+    example: { params: { id: EXAMPLE.emptyTenant }, body: { confirm: EXAMPLE.emptyTenant } },
+    answer: () => ({ ...erasure(), status: 202, description: "The erasure, which runs in the background" }),
+    errors: ["conflict", "confirmation_required", "managed_by_config"],
     async handle({ params: { id }, body: { confirm } }, reply) {
       if (confirm !== id) {
         throw new PosthornError(
@@ -217,10 +214,8 @@ export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: Parts
   });
 
   route("GET /api/v1/tenants/:id/erase", OPERATOR, "Get the progress of a tenant's erasure", {
-    docs: () => ({
-      params: { id: EXAMPLE.erasedTenant },
-      answer: { ...erasure(), description: "The progress of the erasure, or its result" },
-    }),
+    example: { params: { id: EXAMPLE.erasedTenant } },
+    answer: () => ({ ...erasure(), description: "The progress of the erasure, or its result" }),
     handle: async ({ params: { id } }) => presentErasure(await erasures.get(id)),
   });
 }

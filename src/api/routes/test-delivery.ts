@@ -26,20 +26,18 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
 
   route("POST /api/v1/subscriptions/:id/test", ADMIN, "Send a test event", {
     body: nullable(closed({})),
-    docs: () => ({
-      description:
-        "Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is " +
-        "suspended. There is one attempt, and a failure does not count against the destination.",
-      params: { id: EXAMPLE.subscription },
-      answer: shows(TestAttempt, "The attempt, whether it succeeded or not"),
-      otherAnswers: [
-        {
-          status: 202,
-          description: "There was no attempt yet. The answer is the delivery; `hold_reason` says why it waits",
-          schema: Delivery,
-        },
-      ],
-    }),
+    description:
+      "Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is " +
+      "suspended. There is one attempt, and a failure does not count against the destination.",
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => shows(TestAttempt, "The attempt, whether it succeeded or not"),
+    otherAnswers: () => [
+      {
+        status: 202,
+        description: "There was no attempt yet. The answer is the delivery; `hold_reason` says why it waits",
+        schema: Delivery,
+      },
+    ],
     async handle({ params, caller }, reply) {
       const subscription = getForUse(params.id, caller?.tenantId);
       const { id, tenantId } = subscription;
@@ -59,14 +57,13 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
 
   route("POST /api/v1/subscriptions/:id/preview", ADMIN, "Preview the request of an event", {
     body: closed({ event_id: StoredEventId }),
-    docs: () => ({
-      description:
-        "Shows the request of the first attempt, in the subscription's format and signed with its current secrets. " +
-        "Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription " +
-        "sets are masked.",
-      params: { id: EXAMPLE.subscription },
-      request: { event_id: EXAMPLE.event },
-      answer: shows(
+    description:
+      "Shows the request of the first attempt, in the subscription's format and signed with its current secrets. " +
+      "Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription " +
+      "sets are masked.",
+    example: { params: { id: EXAMPLE.subscription }, body: { event_id: EXAMPLE.event } },
+    answer: () =>
+      shows(
         shape("RequestPreview", () => ({
           method: text("POST"),
           headers: Type.Array(closed({ name: text("Content-Type"), value: text("application/json") })),
@@ -74,8 +71,7 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
         })),
         "The request",
       ),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle({ params, body, caller }) {
       const subscription = getForUse(params.id, caller?.tenantId);
       const owner = subscription.tenants === undefined ? subscription.tenantId : undefined;

@@ -67,13 +67,10 @@ export function addValidationTrialRoute(app: FastifyInstance, parts: Parts): voi
       query: TrialQuery,
       body: Payload,
       bodyLimit: MAX_BYTES,
-      docs: () => ({
-        description: "Shows how a webhook would be validated. Nothing is stored.",
-        params: EXAMPLE_ENDPOINT,
-        request: { order_id: "1001" },
-        answer: shows(TryOut, "The result, with the errors found"),
-        errors: ["bad_request", "invalid_validation"],
-      }),
+      description: "Shows how a webhook would be validated. Nothing is stored.",
+      example: { params: EXAMPLE_ENDPOINT, body: { order_id: "1001" } },
+      answer: () => shows(TryOut, "The result, with the errors found"),
+      errors: ["bad_request", "invalid_validation"],
       async handle(request) {
         const endpoint = readEndpoint(request);
         const { body, contentType, instead } = await readTrial(request, endpoint);

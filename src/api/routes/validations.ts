@@ -96,10 +96,8 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
   const route = routesOf(app, "Validations");
   route(`GET ${VALIDATIONS_PATH}`, OPERATOR, "List validations", {
     query: pageQuery({}),
-    docs: () => ({
-      query: { limit: 20 },
-      answer: page(Validation, "The current validations, sorted by endpoint and format"),
-    }),
+    example: { query: { limit: 20 } },
+    answer: () => page(Validation, "The current validations, sorted by endpoint and format"),
     async handle({ query }) {
       const { cursor = "" } = query;
       const rest = validations.list().filter((row) => nameOf(row) > cursor);
@@ -109,16 +107,14 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
 
   route(`GET ${VALIDATIONS_PATH}/:endpoint`, OPERATOR, "Get a validation", {
     query: ReadQuery,
-    docs: () => ({
-      description:
-        "The document exactly as it was uploaded: JSON, or XML when the endpoint has an XML Schema and you ask for it.",
-      params: EXAMPLE_ENDPOINT,
-      answer: {
-        description: "The document",
-        schema: Anything,
-        example: EXAMPLE.validation,
-        headers: ETAG,
-      },
+    description:
+      "The document exactly as it was uploaded: JSON, or XML when the endpoint has an XML Schema and you ask for it.",
+    example: { params: EXAMPLE_ENDPOINT },
+    answer: () => ({
+      description: "The document",
+      schema: Anything,
+      example: EXAMPLE.validation,
+      headers: ETAG,
     }),
     async handle(request, reply) {
       const endpoint = readEndpoint(request);
@@ -137,16 +133,13 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
     takeBytes(raw);
     route(`PUT ${VALIDATIONS_PATH}/:endpoint`, OPERATOR, "Create or replace a validation", {
       body: Document,
-      docs: () => ({
-        description:
-          "The document is compiled first and then takes effect at once. An invalid document is rejected, and the " +
-          "previous one stays.",
-        params: EXAMPLE_ENDPOINT,
-        request: EXAMPLE.validation,
-        headers: { ...IF_MATCH, ...IF_NONE_MATCH },
-        answer: { description: "The document is in effect", schema: closed(updated), headers: ETAG },
-        errors: ["bad_request", "invalid_validation", "conflict", "precondition_failed", "unsupported_content_type"],
-      }),
+      description:
+        "The document is compiled first and then takes effect at once. An invalid document is rejected, and the " +
+        "previous one stays.",
+      example: { params: EXAMPLE_ENDPOINT, body: EXAMPLE.validation },
+      headers: { ...IF_MATCH, ...IF_NONE_MATCH },
+      answer: () => ({ description: "The document is in effect", schema: closed(updated), headers: ETAG }),
+      errors: ["bad_request", "invalid_validation", "conflict", "precondition_failed", "unsupported_content_type"],
       async handle(request, reply) {
         const endpoint = readEndpoint(request);
         const document = readBytes(request);
@@ -161,14 +154,12 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
 
   route(`DELETE ${VALIDATIONS_PATH}/:endpoint`, OPERATOR, "Delete a validation", {
     query: DeleteQuery,
-    docs: () => ({
-      description:
-        "Deletes both formats, or the one that you name. The deletion is a version, too, so it can be rolled back.",
-      params: EXAMPLE_ENDPOINT,
-      headers: IF_MATCH,
-      answer: { status: 204, description: "Deleted; it is no longer in effect" },
-      errors: ["bad_request", "precondition_failed"],
-    }),
+    description:
+      "Deletes both formats, or the one that you name. The deletion is a version, too, so it can be rolled back.",
+    example: { params: EXAMPLE_ENDPOINT },
+    headers: IF_MATCH,
+    answer: () => ({ status: 204, description: "Deleted; it is no longer in effect" }),
+    errors: ["bad_request", "precondition_failed"],
     async handle(request, reply) {
       const endpoint = readEndpoint(request);
       await validations.remove(endpoint, request.query.format, callerOf(request), request.headers["if-match"]);
@@ -178,11 +169,8 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
 
   route(`GET ${VALIDATIONS_PATH}/:endpoint/versions`, OPERATOR, "List the versions of a validation", {
     query: VersionsQuery,
-    docs: () => ({
-      params: EXAMPLE_ENDPOINT,
-      query: { limit: 20 },
-      answer: page(ValidationVersion, "Versions, latest first; none is ever overwritten"),
-    }),
+    example: { params: EXAMPLE_ENDPOINT, query: { limit: 20 } },
+    answer: () => page(ValidationVersion, "Versions, latest first; none is ever overwritten"),
     async handle(request) {
       const endpoint = readEndpoint(request);
       const inForce = new Set(
@@ -198,21 +186,18 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
 
   route(`POST ${VALIDATIONS_PATH}/:endpoint/rollback`, OPERATOR, "Roll a validation back to an earlier version", {
     body: RollbackBody,
-    docs: () => ({
-      params: EXAMPLE_ENDPOINT,
-      request: { version: 1 },
-      headers: IF_MATCH,
-      answer: {
-        description: "The restored document, as a new version",
-        schema: closed({
-          ...updated,
-          version: Type.With(version, { examples: [3] }),
-          restored_from: Type.With(version, { examples: [1] }),
-        }),
-        headers: ETAG,
-      },
-      errors: ["bad_request", "invalid_validation", "precondition_failed"],
+    example: { params: EXAMPLE_ENDPOINT, body: { version: 1 } },
+    headers: IF_MATCH,
+    answer: () => ({
+      description: "The restored document, as a new version",
+      schema: closed({
+        ...updated,
+        version: Type.With(version, { examples: [3] }),
+        restored_from: Type.With(version, { examples: [1] }),
+      }),
+      headers: ETAG,
     }),
+    errors: ["bad_request", "invalid_validation", "precondition_failed"],
     async handle(request, reply) {
       const endpoint = readEndpoint(request);
       const { version: from } = request.body;

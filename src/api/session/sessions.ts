@@ -129,8 +129,8 @@ export function createCookies(
     if (form !== undefined) return form;
     throw new PosthornError(
       "insecure_sign_in",
-      "Signing in over plain http works only on the gateway's own machine. Use https and set POSTHORN_PUBLIC_URL, " +
-        "or reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
+      "Signing in over plain http works only on the gateway's own machine. Use https and set POSTHORN_PUBLIC_URL, or " +
+        "reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
     );
   }
 
