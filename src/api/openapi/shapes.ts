@@ -237,11 +237,11 @@ function withoutLimits(value: unknown): unknown {
   return Object.fromEntries(members.map(([key, member]) => [key, withoutLimits(member)]));
 }
 
-function branchesOf({ anyOf }: Json): readonly Json[] {
+export function branchesOf({ anyOf }: Json): readonly Json[] {
   return Array.isArray(anyOf) ? (anyOf as Json[]) : [];
 }
 
-function isNullable(schema: Json): boolean {
+export function isNullable(schema: Json): boolean {
   return branchesOf(schema).some(({ type }) => type === "null");
 }
 

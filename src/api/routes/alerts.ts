@@ -3,7 +3,6 @@ import { Type, type Static } from "typebox";
 import { presentCause, summarise } from "../../alerts/alert-events.ts";
 import type { ShownAlert, ShownRule } from "../../alerts/alerts.ts";
 import { ALERT_RULE_NAMES, ALERT_RULES, ALERT_SEVERITIES } from "../../model/alert-rules.ts";
-import type { Mute } from "../../model/alert.ts";
 import { oneOf } from "../../model/shape.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
@@ -22,9 +21,8 @@ import {
   text,
   textOrNull,
   Time,
-  type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import { cutPage, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
@@ -51,6 +49,23 @@ export const ALERT_SUMMARY = `${description}: ${EXAMPLE.newName}`;
 const by = text(EXAMPLE.key, "The id of the API key");
 const note = textOrNull();
 
+const Acknowledged = closed(() => ({ at: Time, by, note }));
+const ShownMute = closed(() => ({
+  cause: textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
+  until: nullable(Time),
+  at: Time,
+  by,
+  note,
+}));
+const Told = closed(() => ({
+  event_type: choice(["alert.fired", "alert.cleared"]),
+  event_id: text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
+  at: Time,
+  open: Count,
+  delivered: count(1),
+  dead: countOf("The number of channels that could not be reached"),
+}));
+
 const Alert = shape("Alert", () => ({
   id: text(EXAMPLE.alert),
   rule: RuleName,
@@ -66,29 +81,10 @@ const Alert = shape("Alert", () => ({
   causes: AlertCauses,
   fired_at: Time,
   cleared_at: nullable(Time),
-  acknowledged: nullable(closed({ at: Time, by, note })),
+  acknowledged: nullable(Acknowledged),
   muted: flag("True while no messages are sent about this alert"),
-  mutes: Type.Array(
-    closed({
-      cause: textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
-      until: nullable(Time),
-      at: Time,
-      by,
-      note,
-    }),
-    { examples: [[]] },
-  ),
-  told: Type.Array(
-    closed({
-      event_type: choice(["alert.fired", "alert.cleared"]),
-      event_id: text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
-      at: Time,
-      open: Count,
-      delivered: count(1),
-      dead: countOf("The number of channels that could not be reached"),
-    }),
-    { description: "The last 10 messages, latest first, with the results of their deliveries" },
-  ),
+  mutes: Type.Array(ShownMute, { examples: [[]] }),
+  told: Type.Array(Told, { description: "The last 10 messages, latest first, with the results of their deliveries" }),
 }));
 
 const AlertRule = shape("AlertRule", () => ({
@@ -263,68 +259,36 @@ function isWanted(alert: ShownAlert, query: Static<typeof AlertQuery>): boolean 
 type FindTold = (eventId: string) => Pick<StoredEvent, "open" | "delivered" | "dead"> | undefined;
 
 /** The one mapping of an alert to the wire. Mutes end in scheduling time; `wallOf` converts it to wall time. */
-function presentAlert(
-  alert: ShownAlert,
-  findTold: FindTold,
-  wallOf: (until: number) => number,
-): AnswerOf<typeof Alert> {
-  const { id, rule, tenantId, causes, count, clearedAt, acknowledged } = alert;
-  return {
-    id,
+function presentAlert(alert: ShownAlert, findTold: FindTold, wallOf: (until: number) => number) {
+  const { rule, tenantId, acknowledged } = alert;
+  return presentAs(Alert, {
+    ...alert,
     rule: rule.name,
-    tenant_id: tenantId === "" ? null : tenantId,
-    status: clearedAt === undefined ? "active" : "cleared",
-    severity: alert.severity,
+    tenantId: tenantId === "" ? null : tenantId,
+    status: alert.clearedAt === undefined ? "active" : "cleared",
     summary: summarise(rule, alert),
-    action_required: rule.actionRequired,
-    value: alert.value,
-    threshold: alert.threshold,
+    actionRequired: rule.actionRequired,
     unit: rule.unit,
-    count,
-    causes: causes.map((cause) => presentCause(cause, tenantId === "")),
-    fired_at: new Date(alert.firedAt).toISOString(),
-    cleared_at: isoTime(clearedAt) ?? null,
-    acknowledged:
-      acknowledged === undefined
-        ? null
-        : { at: new Date(acknowledged.at).toISOString(), by: acknowledged.by, note: acknowledged.note ?? null },
+    causes: alert.causes.map((cause) => presentCause(cause, tenantId === "")),
+    acknowledged: acknowledged && presentAs(Acknowledged, acknowledged),
     muted: alert.isMuted,
-    mutes: alert.mutes.map((mute) => presentMute(mute, wallOf)),
-    told: alert.told.map(({ type, eventId, at }) => {
-      const { open = 0, delivered = 0, dead = 0 } = findTold(eventId) ?? {};
-      return { event_type: type, event_id: eventId, at: new Date(at).toISOString(), open, delivered, dead };
+    mutes: alert.mutes.map((mute) => presentAs(ShownMute, { ...mute, until: mute.until && wallOf(mute.until) })),
+    told: alert.told.map((one) => {
+      const { open = 0, delivered = 0, dead = 0 } = findTold(one.eventId) ?? {};
+      return presentAs(Told, { ...one, eventType: one.type, open, delivered, dead });
     }),
-  };
+  });
 }
 
-function presentMute({ cause, until, at, by, note }: Mute, wallOf: (until: number) => number) {
-  return {
-    cause: cause ?? null,
-    until: until === undefined ? null : new Date(wallOf(until)).toISOString(),
-    at: new Date(at).toISOString(),
-    by,
-    note: note ?? null,
-  };
-}
-
-function presentRule(rule: ShownRule): AnswerOf<typeof AlertRule> {
-  return {
+function presentRule(rule: ShownRule) {
+  return presentAs(AlertRule, {
+    ...rule,
     rule: rule.name,
-    description: rule.description,
     enabled: rule.isEnabled,
-    severity: rule.severity,
-    unit: rule.unit,
-    bad: rule.bad,
-    threshold: rule.threshold,
-    margin: rule.margin,
-    window_s: rule.windowS ?? null,
-    min_attempts: rule.minAttempts ?? null,
-    fires_after: rule.firesAfter,
-    clears_after: rule.clearsAfter,
-    cool_down_s: rule.coolDownS,
-    worst_value: rule.worst ?? null,
-    measured: rule.measured,
-    bad_now: rule.badCount,
-    active_alert: rule.active?.id ?? null,
-  };
+    windowS: rule.windowS,
+    minAttempts: rule.minAttempts,
+    worstValue: rule.worst,
+    badNow: rule.badCount,
+    activeAlert: rule.active?.id,
+  });
 }

@@ -21,7 +21,7 @@ import {
   Time,
   type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { isoTime, presentAs } from "../present.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
@@ -181,25 +181,13 @@ async function* exportTrail(opened: OpenTrail, publicKey: string, place: Export)
 }
 
 /** The one mapping of an entry to the wire. */
-function presentAuditEntry(row: AuditRow): AnswerOf<typeof AuditEntry> {
+function presentAuditEntry(row: AuditRow) {
   const entry = JSON.parse(row.entry) as StoredEntry;
+  const { seq, hash } = row;
+  const erased = entry.data !== null && row.data === undefined;
   const { before, after, details, address } = readData(row);
-  return {
-    seq: row.seq,
-    at: isoTime(entry.at),
-    actor: entry.actor,
-    via: entry.via,
-    address: address ?? null,
-    act: entry.act,
-    kind: entry.kind,
-    id: entry.id,
-    tenant_id: entry.tenant_id,
-    before: before ?? null,
-    after: after ?? null,
-    details: details ?? null,
-    erased: entry.data !== null && row.data === undefined,
-    hash: row.hash,
-  };
+  const data = { before, after, details, address };
+  return presentAs(AuditEntry, { ...entry, ...data, seq, hash, tenantId: entry.tenant_id, erased });
 }
 
 /** A partner does not get to know keys and users of others, nor how many entries the log has. */

@@ -3,19 +3,8 @@ import { Type, type Static } from "typebox";
 import { invalidField, PosthornError } from "../../model/errors.ts";
 import type { DeadLetterGroup as StoredGroup } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  closed,
-  count,
-  IDEMPOTENCY_KEY,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { closed, count, IDEMPOTENCY_KEY, nullable, page, shape, shows, text, Time } from "../openapi/shapes.ts";
+import { presentAs } from "../present.ts";
 import { createDeliveryReader, Delivery, OfSubscription, replayedDelivery } from "./deliveries.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
@@ -54,16 +43,8 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
     };
   }
 
-  function presentGroup(group: StoredGroup): AnswerOf<typeof DeadLetterGroup> {
-    return {
-      subscription_id: group.subscriptionId,
-      subscription_name: subscriptions.find(group.subscriptionSeq)?.name ?? null,
-      reason: group.reason ?? null,
-      count: group.count,
-      latest_at: isoTime(group.latestAt),
-      last_error: group.lastError ?? null,
-    };
-  }
+  const presentGroup = (group: StoredGroup) =>
+    presentAs(DeadLetterGroup, { ...group, subscriptionName: subscriptions.find(group.subscriptionSeq)?.name });
 
   route("GET /api/v1/dead-letters", READ, "List dead letters, latest first", {
     query: pageQuery(Fields),

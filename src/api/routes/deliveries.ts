@@ -28,7 +28,7 @@ import {
   Time,
   type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { isoTime, presentAs } from "../present.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
@@ -245,25 +245,15 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
 
 /** A delivery as in lists, with the reason why it waits now. */
 export function createDeliveryPresenter({ subscriptions, scheduler }: Pick<Parts, "subscriptions" | "scheduler">) {
-  return (delivery: StoredDelivery): AnswerOf<typeof Delivery> => {
+  return (delivery: StoredDelivery) => {
     const subscription = subscriptions.find(delivery.subscriptionSeq);
-    return {
+    return presentAs(Delivery, {
+      ...delivery,
       id: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
-      event_id: delivery.eventId,
-      event_type: delivery.eventType,
-      tenant_id: delivery.tenantId,
-      subscription_id: delivery.subscriptionId,
-      subscription_name: subscription?.name ?? null,
+      subscriptionName: subscription?.name,
       status: delivery.state,
-      hold_reason: holdReason(delivery, subscription, scheduler.findMode(delivery.subscriptionSeq)),
-      generation: delivery.generation,
-      attempt_count: delivery.attemptCount,
-      next_attempt_at: isoTime(delivery.nextAttemptAt) ?? null,
-      last_error: delivery.lastError ?? null,
-      dead_reason: delivery.deadReason ?? null,
-      created_at: isoTime(delivery.createdAt),
-      completed_at: isoTime(delivery.completedAt) ?? null,
-    };
+      holdReason: holdReason(delivery, subscription, scheduler.findMode(delivery.subscriptionSeq)),
+    });
   };
 }
 

@@ -28,9 +28,8 @@ import {
   shows,
   text,
   Time,
-  type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
@@ -43,18 +42,18 @@ named("EventTypeVersionContent", EventTypeVersionContent);
 const schema = { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } };
 const example = { order_id: 1001 };
 
+const Version = closed(() => ({
+  version: text("1.0"),
+  schema: Type.With(Anything, { examples: [schema] }),
+  example: Type.Unknown({ examples: [example] }),
+  created_at: Time,
+}));
+
 /** The fields that can be set, and read-only fields. */
 const EventType = shape("EventType", () => ({
   ...shownFields(EventTypeInput),
   deprecated_at: nullable(Time),
-  versions: Type.Array(
-    closed({
-      version: text("1.0"),
-      schema: Type.With(Anything, { examples: [schema] }),
-      example: Type.Unknown({ examples: [example] }),
-      created_at: Time,
-    }),
-  ),
+  versions: Type.Array(Version),
   managed_by: ManagedByDocs,
   created_at: Time,
   updated_at: Time,
@@ -239,25 +238,7 @@ function refuseName(name: string): void {
 }
 
 /** The one mapping of an event type to the wire. */
-function presentEventType(type: KnownType): AnswerOf<typeof EventType> {
-  return {
-    name: type.name,
-    description: type.description ?? null,
-    producer: type.producer ?? null,
-    consumers: type.consumers,
-    status: type.status,
-    deprecated_at: isoTime(type.deprecatedAt) ?? null,
-    replaced_by: type.replacedBy ?? null,
-    enforce: type.enforce,
-    mask: type.mask ?? [],
-    versions: type.versions.map(({ version, schema, example, createdAt }) => ({
-      version,
-      schema,
-      example: example ?? null,
-      created_at: isoTime(createdAt),
-    })),
-    managed_by: type.managedBy,
-    created_at: isoTime(type.createdAt),
-    updated_at: isoTime(type.updatedAt),
-  };
+function presentEventType(type: KnownType) {
+  const versions = type.versions.map((one) => presentAs(Version, { ...one, example: one.example ?? null }));
+  return presentAs(EventType, { ...type, mask: type.mask ?? [], versions });
 }

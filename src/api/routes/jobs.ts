@@ -4,29 +4,27 @@ import type { KnownJob } from "../../jobs/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import { Anything, choice, closed, Count, nullable, shape, shows, text, textOrNull, Time } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 
 const name = text(EXAMPLE.job);
+const Run = closed(() => ({
+  number: Type.Integer({ minimum: 1 }),
+  trigger: Type.Enum(["schedule", "manual"], { examples: ["manual"] }),
+  started_at: Time,
+  duration_ms: nullable(Type.With(Count, { examples: [2] })),
+  result: Type.Enum(["running", "success", "failed", "interrupted"], { examples: ["success"] }),
+  summary: nullable(Type.With(Anything, { examples: [{ ended: 0 }] })),
+  error: textOrNull(),
+}));
 const Job = shape("Job", () => ({
   name,
   description: text("Retires the old secrets of rotations whose overlap is over"),
   every_s: Type.Number({ examples: [86_400] }),
   status: choice(["waiting", "running"]),
   next_run_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.overlapEnd] })),
-  runs: Type.Array(
-    closed({
-      number: Type.Integer({ minimum: 1 }),
-      trigger: Type.Enum(["schedule", "manual"], { examples: ["manual"] }),
-      started_at: Time,
-      duration_ms: nullable(Type.With(Count, { examples: [2] })),
-      result: Type.Enum(["running", "success", "failed", "interrupted"], { examples: ["success"] }),
-      summary: nullable(Type.With(Anything, { examples: [{ ended: 0 }] })),
-      error: textOrNull(),
-    }),
-    { description: "The last 50 runs" },
-  ),
+  runs: Type.Array(Run, { description: "The last 50 runs" }),
 }));
 
 export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void {
@@ -54,25 +52,15 @@ export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void
   });
 }
 
-function presentJob({ name, description, everyMs, nextRunAt, isRunning, runs }: KnownJob) {
-  return {
-    name,
-    description,
-    every_s: everyMs / 1000,
-    status: isRunning ? "running" : "waiting",
-    next_run_at: isoTime(nextRunAt) ?? null,
-    runs: runs.map(presentRun),
-  };
+function presentJob(job: KnownJob) {
+  const status = job.isRunning ? "running" : "waiting";
+  return presentAs(Job, { ...job, everyS: job.everyMs / 1000, status, runs: job.runs.map(presentRun) });
 }
 
-function presentRun({ number, trigger, startedAt, endedAt, result, summary, error }: JobRun) {
-  return {
-    number,
-    trigger,
-    started_at: isoTime(startedAt),
-    duration_ms: endedAt === undefined ? null : Math.max(0, endedAt - startedAt),
-    result,
-    summary: summary === undefined ? null : (JSON.parse(summary) as unknown),
-    error: error ?? null,
-  };
+function presentRun({ summary, ...run }: JobRun) {
+  return presentAs(Run, {
+    ...run,
+    durationMs: run.endedAt === undefined ? undefined : Math.max(0, run.endedAt - run.startedAt),
+    summary: summary === undefined ? undefined : (JSON.parse(summary) as object),
+  });
 }

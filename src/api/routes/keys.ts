@@ -4,7 +4,7 @@ import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SCOPES } from "../../model/scopes.ts";
 import { changeOf, oneOf, orNull } from "../../model/shape.ts";
 import type { ApiKey } from "../../resources/api-key.ts";
-import type { Caller, KeyChange as KeptChange, KeyStatus, MadeKey } from "../../resources/keys.ts";
+import type { Caller, KeyChange as KeptChange, MadeKey } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
@@ -19,9 +19,8 @@ import {
   shownFields,
   text,
   Time,
-  type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
@@ -68,7 +67,8 @@ type ListQuery = Static<typeof ListQuery>;
 
 export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void {
   const route = routesOf(app, "Keys");
-  const present = (key: ApiKey) => presentKey(key, keys.statusOf(key));
+  /** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
+  const present = (key: ApiKey) => presentAs(Key, { ...key, status: keys.statusOf(key) });
   /** Adds the key in clear, which is never shown again. For a key created earlier only the hash is known. */
   const saved = ({ entry, key }: MadeKey) => ({
     thing: entry,
@@ -177,21 +177,6 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
       },
     }),
   });
-}
-
-/** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
-function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Key> {
-  return {
-    id: key.id,
-    name: key.name,
-    prefix: key.prefix,
-    scopes: key.scopes,
-    tenant_id: key.tenantId ?? null,
-    status,
-    created_at: isoTime(key.createdAt),
-    expires_at: isoTime(key.expiresAt) ?? null,
-    revoked_at: isoTime(key.revokedAt) ?? null,
-  };
 }
 
 /** A key that expires cannot give rights to a key that expires later: its own expiry would mean nothing. */

@@ -47,6 +47,52 @@ const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
 const Health = choice(["ok", "error"]);
 const LastError = textOrNull();
 
+export const StatusTarget = closed(() => ({
+  name: text("ERP"),
+  mode: Mode,
+  since: nullable(Time),
+  reason: textOrNull(),
+  health: Health,
+  condition: ConditionDocs,
+  queue_length: Count,
+  failures: countOf("Failed attempts in a row"),
+  last_error: LastError,
+  rate_per_s: nullable(Type.Number({ description: "The limit in attempts per second; null for no limit" })),
+}));
+export const Connection = closed(() => ({
+  kind: Type.String(),
+  name: Type.String(),
+  state: ConnectionState,
+  reason: textOrNull("Why there is no connection, and what to do"),
+  next_try_at: nullable(Time),
+}));
+export const Suspended = closed(() => ({
+  id: Type.String(),
+  subscription: Type.String(),
+  since: nullable(Time),
+  reason: nullable(Type.String()),
+}));
+export const MissingSource = closed(() => ({
+  source: Type.String(),
+  subscription: textOf("The subscription whose target does not know the source but is otherwise healthy"),
+  since: Time,
+  next_try_at: Time,
+  last_error: Type.String(),
+}));
+export const Retention = closed(() => ({
+  days: nullable(
+    Type.Number({ description: "How many days events are kept; null when they are kept forever", examples: [30] }),
+  ),
+  oldest_event_at: Moment,
+  due_events: nullable(count(0, "About how many events are due to be deleted now")),
+  complete_until: Moment,
+  behind_s: nullable(count(0, "How long the oldest of them has been due, in seconds")),
+  remaining_s: nullable(count(0, "Estimated seconds until all are deleted, at the speed of the last run")),
+  running: Type.Boolean(),
+  last_run_at: Moment,
+  last_result: nullable(text("success")),
+}));
+
 const GatewayStatus = shape("Status", () => ({
   mode: Mode,
   queue_length: countOf("All open deliveries, and the messages in the fallback queues of forwarding subscriptions"),
@@ -55,20 +101,7 @@ const GatewayStatus = shape("Status", () => ({
   condition: choice(CONDITIONS, "The worst `condition` of its targets and subscriptions; paused ones do not count"),
   oldest_open_s: nullable(countOf("The age of the oldest open delivery in seconds; null when none is open")),
   active_alerts: countOf("`GET /api/v1/alerts` lists them"),
-  targets: Type.Array(
-    closed({
-      name: text("ERP"),
-      mode: Mode,
-      since: nullable(Time),
-      reason: textOrNull(),
-      health: Health,
-      condition: ConditionDocs,
-      queue_length: Count,
-      failures: countOf("Failed attempts in a row"),
-      last_error: LastError,
-      rate_per_s: nullable(Type.Number({ description: "The limit in attempts per second; null for no limit" })),
-    }),
-  ),
+  targets: Type.Array(StatusTarget),
   sources: Type.Array(
     closed({
       name: Type.String(),
@@ -80,51 +113,19 @@ const GatewayStatus = shape("Status", () => ({
       examples: [[]],
     },
   ),
-  connections: Type.Array(
-    closed({
-      kind: Type.String(),
-      name: Type.String(),
-      state: ConnectionState,
-      reason: textOrNull("Why there is no connection, and what to do"),
-      next_try_at: nullable(Time),
-    }),
-    { description: "Connections to brokers; empty for keys that are bound to a tenant", examples: [[]] },
-  ),
-  suspended: Type.Array(
-    closed({
-      id: Type.String(),
-      subscription: Type.String(),
-      since: nullable(Time),
-      reason: nullable(Type.String()),
-    }),
-    { description: "Suspended subscriptions; their deliveries are held until they are resumed", examples: [[]] },
-  ),
-  missing_sources: Type.Array(
-    closed({
-      source: Type.String(),
-      subscription: textOf("The subscription whose target does not know the source but is otherwise healthy"),
-      since: Time,
-      next_try_at: Time,
-      last_error: Type.String(),
-    }),
-    {
-      description: "Sources that a target does not know; their deliveries wait. With n8n, the workflows are not active",
-      examples: [[]],
-    },
-  ),
-  retention: closed({
-    days: nullable(
-      Type.Number({ description: "How many days events are kept; null when they are kept forever", examples: [30] }),
-    ),
-    oldest_event_at: Moment,
-    due_events: nullable(count(0, "About how many events are due to be deleted now")),
-    complete_until: Moment,
-    behind_s: nullable(count(0, "How long the oldest of them has been due, in seconds")),
-    remaining_s: nullable(count(0, "Estimated seconds until all are deleted, at the speed of the last run")),
-    running: Type.Boolean(),
-    last_run_at: Moment,
-    last_result: nullable(text("success")),
+  connections: Type.Array(Connection, {
+    description: "Connections to brokers; empty for keys that are bound to a tenant",
+    examples: [[]],
   }),
+  suspended: Type.Array(Suspended, {
+    description: "Suspended subscriptions; their deliveries are held until they are resumed",
+    examples: [[]],
+  }),
+  missing_sources: Type.Array(MissingSource, {
+    description: "Sources that a target does not know; their deliveries wait. With n8n, the workflows are not active",
+    examples: [[]],
+  }),
+  retention: Retention,
 }));
 
 const alive = {

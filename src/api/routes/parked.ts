@@ -19,7 +19,7 @@ import {
   textOrNull,
   Time,
 } from "../openapi/shapes.ts";
-import { isoTime, presentBody } from "../present.ts";
+import { presentAs, presentBody } from "../present.ts";
 import { pageOf, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
@@ -133,7 +133,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
         data: page.messages.map(present),
         next_cursor: page.next ?? null,
         count: await loadCount(queue),
-        limits: presentLimits(queue),
+        limits: presentAs(Limits, queue.limits),
       };
     },
   });
@@ -239,24 +239,6 @@ async function loadCount(queue: ParkedQueue): Promise<number | null> {
 }
 
 function present(message: ParkedMessage) {
-  return {
-    id: message.key,
-    message_id: message.id ?? null,
-    reason: message.reason ?? null,
-    description: message.description ?? null,
-    queue: message.cameFrom ?? null,
-    subject: message.subject ?? null,
-    content_type: message.contentType ?? null,
-    size: message.body.length,
-    parked_at: isoTime(message.parkedAt) ?? null,
-  };
-}
-
-function presentLimits({ limits }: ParkedQueue) {
-  return {
-    looks_at: limits.looksAt,
-    can_page: limits.canPage,
-    counts_looks: limits.countsLooks,
-    keeps_id: limits.keepsId,
-  };
+  const { key, id, cameFrom, body } = message;
+  return presentAs(Parked, { ...message, id: key, messageId: id, queue: cameFrom, size: body.length });
 }

@@ -3,11 +3,11 @@ import { Type } from "typebox";
 import { LinkTheme } from "../../model/portal-theme.ts";
 import { oneOf } from "../../model/shape.ts";
 import type { Caller } from "../../resources/keys.ts";
-import { MAX_PASS_MS } from "../../resources/pass-records.ts";
+import { MAX_PASS_MS, type PassRecord } from "../../resources/pass-records.ts";
 import { FRAMED_PAGE } from "../dashboard/pages.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { choice, closed, exampleOf, nullable, shape, shows, text, Time, type AnswerOf } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { choice, closed, exampleOf, nullable, shape, shows, text, Time } from "../openapi/shapes.ts";
+import { isoTime, presentAs } from "../present.ts";
 import { PORTAL_ACCESS, type PortalAccess } from "../session/passes.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
@@ -73,14 +73,8 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
       await trail.note({ ...deed, details: { link_id: id, access, expires_at: isoTime(expiresAt) } });
       // Browsers do not send the part after # to any server.
       const { origin } = new URL(publicUrl(request.raw));
-      const link: AnswerOf<typeof PortalLink> = {
-        id,
-        url: `${origin}/${FRAMED_PAGE}#token=${token}`,
-        tenant_id: tenantId,
-        access,
-        expires_at: isoTime(expiresAt),
-      };
-      return reply.code(201).send(link);
+      const url = `${origin}/${FRAMED_PAGE}#token=${token}`;
+      return reply.code(201).send(presentAs(PortalLink, { id, url, tenantId, access, expiresAt }));
     },
   });
 
@@ -96,17 +90,15 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
       const tenant = await tenants.get(params.id);
       // Links to an earlier tenant with this id do not work.
       const links = passRecords.listLinks(tenant.id).filter(({ madeAt }) => madeAt >= tenant.createdAt);
-      const data: AnswerOf<typeof ListedPortalLink>[] = links.map(
-        ({ id, access = "manage", keyId, madeAt, expiresAt }) => ({
-          id,
-          tenant_id: tenant.id,
+      const present = ({ access = "manage", keyId, madeAt, ...link }: PassRecord) =>
+        presentAs(ListedPortalLink, {
+          ...link,
+          tenantId: tenant.id,
           access: access as PortalAccess,
-          created_by: keyId,
-          created_at: isoTime(madeAt),
-          expires_at: isoTime(expiresAt),
-        }),
-      );
-      return { data };
+          createdBy: keyId,
+          createdAt: madeAt,
+        });
+      return { data: links.map(present) };
     },
   });
 

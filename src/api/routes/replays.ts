@@ -28,8 +28,9 @@ import {
   text,
   textOrNull,
   Time,
+  type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";
@@ -134,7 +135,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
     answer: () => ({ ...page(Replay, "Jobs, latest first"), example: { data: [replayExample()], next_cursor: null } }),
     async handle({ query, caller }) {
       const filter = { tenantId: caller?.tenantId ?? query.tenant_id, status: query.status };
-      return presentPage(await bulkReplays.list(filter, pageOf(query)), presentReplay);
+      return presentPage(await bulkReplays.list(filter, pageOf(query)), (replay) => presentReplay(replay));
     },
   });
 
@@ -260,30 +261,13 @@ function ofTenant(filter: ReplayFilter, boundTo: string | undefined): ReplayFilt
 
 /** Undefined `results` for a job that opens no deliveries. */
 function presentReplayWith(replay: ReplayRow, results: ReplayResults | undefined) {
-  if (results === undefined) return { ...presentReplay(replay), results: null };
+  if (results === undefined) return presentReplay(replay, null);
   const { delivered, dead, open, cancelled } = results;
   const counted = delivered + dead + open + cancelled;
-  return {
-    ...presentReplay(replay),
-    results: { delivered, failed_again: dead, waiting: open, cancelled, counted },
-  };
+  return presentReplay(replay, { delivered, failed_again: dead, waiting: open, cancelled, counted });
 }
 
-function presentReplay(replay: ReplayRow) {
-  return {
-    id: replay.id,
-    kind: replay.kind,
-    status: replay.status,
-    tenant_id: replay.tenantId ?? null,
-    filter: requestedFilter(replay.filter),
-    total: replay.total,
-    total_exact: replay.totalIsExact,
-    done: replay.done,
-    skipped: replay.skipped,
-    failed: replay.failed,
-    error: replay.error ?? null,
-    created_at: isoTime(replay.createdAt),
-    started_at: isoTime(replay.startedAt),
-    completed_at: isoTime(replay.completedAt) ?? null,
-  };
+function presentReplay(replay: ReplayRow, results?: AnswerOf<typeof Replay>["results"]) {
+  const { filter, totalIsExact: totalExact } = replay;
+  return presentAs(Replay, { ...replay, filter: requestedFilter(filter), totalExact, results });
 }

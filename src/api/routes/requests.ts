@@ -23,8 +23,9 @@ import {
   text,
   textOrNull,
   Time,
+  type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime, presentBody } from "../present.ts";
+import { presentAs, presentBody } from "../present.ts";
 import { EventQuery, readTimes } from "./event-query.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
@@ -54,6 +55,8 @@ const Request = shape("Request", "One inbound HTTP request; secrets in its heade
   replayed_by: textOrNull("The id of the API key"),
   replay_event_ids: Type.Array(Type.String()),
 }));
+
+type Shown = AnswerOf<typeof Request>;
 
 const RequestWithBody = named(
   "RequestWithBody",
@@ -182,27 +185,20 @@ function presentListedRequest(request: StoredRequest) {
 
 function presentRequest(request: StoredRequest) {
   const facts = readKeptRequest(request.facts);
-  return {
-    id: request.id,
-    source: request.source,
-    received_at: isoTime(request.receivedAt),
-    remote_address: facts.remote_address,
-    method: facts.method,
-    path: facts.path,
-    query: facts.query,
-    headers: facts.headers,
-    size: request.size,
-    outcome: request.outcome,
-    cause: request.cause ?? null,
+  return presentAs(Request, {
+    ...facts,
+    ...request,
+    remoteAddress: facts.remote_address,
+    headers: facts.headers as Shown["headers"],
     events: presentParts(request),
-    replayed_at: isoTime(request.replay?.at) ?? null,
-    replayed_by: request.replay?.by ?? null,
-    replay_event_ids: request.replay?.eventIds ?? [],
-  };
+    replayedAt: request.replay?.at,
+    replayedBy: request.replay?.by,
+    replayEventIds: request.replay?.eventIds ?? [],
+  });
 }
 
 /** A request with several events shows the result of each. */
-function presentParts({ parts, eventId, outcome, cause }: StoredRequest): readonly object[] {
-  if (parts !== undefined) return JSON.parse(parts) as object[];
+function presentParts({ parts, eventId, outcome, cause }: StoredRequest): Shown["events"] {
+  if (parts !== undefined) return JSON.parse(parts) as Shown["events"];
   return eventId === undefined ? [] : [{ event_id: eventId, outcome, cause: cause ?? null }];
 }

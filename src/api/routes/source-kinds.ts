@@ -4,7 +4,8 @@ import type { PulledFacts } from "../../intake/messages/pullers.ts";
 import type { SourceKindRules } from "../../model/source.ts";
 import type { NamedConnection } from "../../queues/connections.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, closed, count, nullable, shape, shows, text, textOrNull, type AnswerOf } from "../openapi/shapes.ts";
+import { Anything, closed, count, nullable, shape, shows, text, textOrNull } from "../openapi/shapes.ts";
+import { presentAs } from "../present.ts";
 import { ConnectionState } from "./operation.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR_READ, READ, routesOf } from "./route.ts";
@@ -49,23 +50,17 @@ export function addSourceKindRoutes(app: FastifyInstance, { sourceKinds, pullers
   });
 }
 
-function presentKind(kind: SourceKindRules): AnswerOf<typeof SourceKind> {
-  return {
-    name: kind.name,
-    needs_secret: kind.needsSecret,
-    pulled: kind.isPulled === true,
-    has_manifest: kind.checkManifest !== undefined,
-    options: (kind.options as AnswerOf<typeof SourceKind>["options"] | undefined) ?? null,
-  };
+function presentKind(kind: SourceKindRules) {
+  const { isPulled: pulled = false, checkManifest, options } = kind;
+  return presentAs(SourceKind, { ...kind, pulled, hasManifest: checkManifest !== undefined, options });
 }
 
-function presentQueue(pulled: PulledFacts, connections: readonly NamedConnection[]): AnswerOf<typeof SourceQueue> {
-  const { source, connection, depth, trouble } = pulled;
+function presentQueue(pulled: PulledFacts, connections: readonly NamedConnection[]) {
+  const { connection, trouble } = pulled;
   const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name)?.state;
-  return {
-    source,
+  return presentAs(SourceQueue, {
+    ...pulled,
     connection: { ...connection, state: found?.state ?? "unused" },
-    depth: depth ?? null,
-    trouble: trouble ?? (found?.state === "failed" ? found.fault.message : null),
-  };
+    trouble: trouble ?? (found?.state === "failed" ? found.fault.message : undefined),
+  });
 }

@@ -24,7 +24,7 @@ import {
   Time,
   type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { isoTime, presentAs } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes, asked, onceScope, type Saved } from "./resource-routes.ts";
@@ -35,20 +35,19 @@ named("SourceChange", SourceChange);
 
 const settings = () => shownFields(SourceInput);
 
+const Secret = closed(() => ({
+  id: text(EXAMPLE.sourceSecret),
+  current: Type.Boolean({ examples: [true] }),
+  hint: text("…nc5A", "The last characters of the secret"),
+  created_at: Time,
+  ends_at: nullable(Time),
+}));
+
 /** The fields that can be set, and read-only fields. */
 const Source = shape("Source", () => ({
   ...settings(),
   auth: Type.With(settings().auth, { examples: [{ header: "X-Shop-Token", token: "***" }] }),
-  secrets: Type.Array(
-    closed({
-      id: text(EXAMPLE.sourceSecret),
-      current: Type.Boolean({ examples: [true] }),
-      hint: text("…nc5A", "The last characters of the secret"),
-      created_at: Time,
-      ends_at: nullable(Time),
-    }),
-    { description: "The secrets that are valid now, without their values" },
-  ),
+  secrets: Type.Array(Secret, { description: "The secrets that are valid now, without their values" }),
   event_type: nullable(text("shop.order", "Null when the kind of source determines it")),
   path_token: nullable(text("***", "Masked, except in the answer to create")),
   managed_by: ManagedByDocs,
@@ -268,13 +267,7 @@ function presentSource(record: SourceRecord): AnswerOf<typeof Source> {
 }
 
 function presentSecret(secret: SourceSecret, index: number) {
-  return {
-    id: secret.id,
-    current: index === 0,
-    hint: hintOf(secret),
-    created_at: isoTime(secret.createdAt),
-    ends_at: isoTime(secret.endsAt) ?? null,
-  };
+  return presentAs(Secret, { ...secret, current: index === 0, hint: hintOf(secret) });
 }
 
 const HINT_LENGTH = 4;

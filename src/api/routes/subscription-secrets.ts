@@ -20,21 +20,21 @@ import {
   time,
   Time,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { isoTime, presentAs } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, routesOf } from "./route.ts";
 
-const State = {
+const State = closed(() => ({
   state: choice(["current", "next", "previous"]),
   created_at: Time,
   expires_at: nullable(Time),
-};
+}));
 const id = text(EXAMPLE.subscription);
 
 const Rotation = shape("Rotation", () => ({
   id,
   overlap_ends_at: nullable(time("Until then deliveries are signed with both secrets")),
-  secrets: Type.Array(closed(State)),
+  secrets: Type.Array(State),
 }));
 
 const Secrets = shape("Secrets", () => ({
@@ -48,11 +48,11 @@ const Secrets = shape("Secrets", () => ({
       "the secret is older than that",
     examples: ["manual"],
   }),
-  secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State })),
+  secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State.properties })),
   ed25519: nullable(closed({ public_key: Type.String(), created_at: Time })),
 }));
 
-const current = () => exampleOf(closed(State));
+const current = () => exampleOf(State);
 const rotatedExample = () => ({
   id: EXAMPLE.subscription,
   overlap_ends_at: EXAMPLE.overlapEnd,
@@ -176,34 +176,22 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
 
 /** The state of a rotation, without secrets: answers that may show one add it. */
 function presentRotation(subscription: Subscription, keys: SigningKeys) {
-  return {
-    id: subscription.id,
-    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
-    secrets: presentStates(keys),
-  };
+  const { id } = subscription;
+  const secrets = keys.secrets.map((one) => presentAs(State, one));
+  return presentAs(Rotation, { id, overlapEndsAt: findOverlapEnd(keys), secrets });
 }
 
 /** For the owner only: with the secrets themselves, but without private keys, which nobody else needs. */
 function presentSecrets(subscription: Subscription, keys: SigningKeys, plan: RotationPlan) {
   const { secrets, ed25519 } = keys;
-  const states = presentStates(keys);
   return {
-    id: subscription.id,
+    ...presentRotation(subscription, keys),
     secret: secrets[0]?.secret,
-    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
     rotation: plan,
-    secrets: secrets.map(({ secret }, index) => ({ secret, ...states[index] })),
+    secrets: secrets.map((one) => ({ secret: one.secret, ...presentAs(State, one) })),
     ed25519:
       ed25519 === undefined
         ? null
         : { public_key: publicKeyOf(ed25519.privateKey), created_at: isoTime(ed25519.createdAt) },
   };
-}
-
-function presentStates({ secrets }: SigningKeys) {
-  return secrets.map(({ state, createdAt, expiresAt }) => ({
-    state,
-    created_at: isoTime(createdAt),
-    expires_at: isoTime(expiresAt) ?? null,
-  }));
 }

@@ -4,7 +4,7 @@ import { isHealthy } from "../../deliver/target.ts";
 import { countOpen } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
-import { fillIn, oneOf } from "../../model/shape.ts";
+import { oneOf } from "../../model/shape.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import { DEFAULT_RULES, MODES, TargetChange, TargetInput, type Mode } from "../../model/target.ts";
 import { rejectFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
@@ -25,9 +25,8 @@ import {
   shows,
   textOrNull,
   Time,
-  type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import { cutPage, pageOf, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
@@ -241,33 +240,21 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 /** The one mapping of a target to the wire. */
-function presentTarget(known: KnownTarget, facts: TargetFacts): AnswerOf<typeof Target> {
+function presentTarget(known: KnownTarget, facts: TargetFacts) {
   const { declared, managedBy, subscriptions, state } = known;
+  const { preset, url, max_bytes: maxBytes, description } = declared ?? {};
   const rules = state?.rules ?? DEFAULT_RULES;
-  return {
-    ...fillIn(TargetInput.properties, declared ?? {}),
-    name: facts.name,
-    tenant_id: facts.tenantId,
+  return presentAs(Target, {
+    ...rules,
+    ...facts,
+    ...{ preset, url, maxBytes, description },
     shared: declared !== undefined,
     subscriptions: subscriptions.map(({ id }) => id),
-    mode: facts.mode,
-    forced: facts.forced,
-    since: facts.since,
-    reason: facts.reason,
-    health: facts.health,
-    condition: facts.condition,
-    checked_at: facts.checkedAt,
-    queue_length: facts.queueLength,
-    failures: facts.failures,
-    last_error: facts.lastError,
-    managed_by: managedBy,
-    health_url: rules.health?.url ?? null,
-    health_interval_s: rules.checkEveryMs / 1000,
-    failures_to_open: rules.failuresToOpen,
-    successes_to_close: rules.successesToClose,
-    batch_size: rules.batchSize,
-    idle_wait_s: rules.idleWaitMs / 1000,
-  };
+    managedBy,
+    healthUrl: rules.health?.url,
+    healthIntervalS: rules.checkEveryMs / 1000,
+    idleWaitS: rules.idleWaitMs / 1000,
+  });
 }
 
 /** The state of a target, for people and programs. */
@@ -288,17 +275,17 @@ export function describeTarget(
     name,
     mode: shownMode,
     /** The mode that an operator has set. */
-    forced: mode?.forced ?? null,
-    /** Null when its mode never changed. */
-    since: isoTime(mode?.changedAt) ?? null,
-    reason: mode?.reason ?? null,
+    forced: mode?.forced,
+    /** Undefined when its mode never changed. */
+    since: mode?.changedAt,
+    reason: mode?.reason,
     health,
     condition,
-    checkedAt: isoTime(state?.check?.at) ?? null,
+    checkedAt: state?.check?.at,
     queueLength: subscriptions.reduce((sum, { seq }) => sum + (open.get(seq) ?? 0), 0),
     failures: mode?.failures ?? 0,
-    lastError: mode?.lastError ?? null,
-    /** The current rate limit; null when there is none. */
-    ratePerS: ratePerS === undefined ? null : Math.round(ratePerS * 1000) / 1000,
+    lastError: mode?.lastError,
+    /** The current rate limit; undefined when there is none. */
+    ratePerS: ratePerS && Math.round(ratePerS * 1000) / 1000,
   };
 }

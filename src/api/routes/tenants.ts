@@ -27,9 +27,8 @@ import {
   shownFields,
   text,
   Time,
-  type AnswerOf,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import { describePattern } from "../validation.ts";
 import { pageOf, pageQuery, type PageParameters } from "./paging.ts";
 import type { Parts } from "./parts.ts";
@@ -159,27 +158,20 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts)
 }
 
 /** The one mapping of a tenant to the wire. */
-function presentTenant(tenant: KnownTenant, usage: TenantUsage | undefined): AnswerOf<typeof Tenant> {
-  return {
-    id: tenant.id,
-    name: tenant.name,
-    contact_email: tenant.contactEmail ?? null,
+function presentTenant(
+  tenant: KnownTenant,
+  { subscriptions = 0, openDeliveries = 0, storedBytes = 0 }: Partial<TenantUsage> = {},
+) {
+  return presentAs(Tenant, {
+    ...tenant,
     contacts: tenant.contacts.map((contact) => {
       const { way, address, about = [] } = toContact(contact) ?? {};
       return { ...(way !== undefined && { [way]: address }), about };
     }),
     quotas: quotasOf(tenant),
     retention: presentRetention(tenant.retention),
-    usage: {
-      subscriptions: usage?.subscriptions ?? 0,
-      open_deliveries: usage?.openDeliveries ?? 0,
-      stored_bytes: usage?.storedBytes ?? 0,
-    },
-    status: tenant.status,
-    managed_by: tenant.managedBy,
-    created_at: isoTime(tenant.createdAt),
-    updated_at: isoTime(tenant.updatedAt),
-  };
+    usage: { subscriptions, open_deliveries: openDeliveries, stored_bytes: storedBytes },
+  });
 }
 
 const EraseBody = closed({
@@ -221,18 +213,5 @@ export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: Parts
 }
 
 function presentErasure(row: ErasureRow) {
-  return {
-    tenant_id: row.tenantId,
-    status: row.stage === "done" ? "completed" : "running",
-    stage: row.stage,
-    total: row.total,
-    events: row.events,
-    deliveries: row.deliveries,
-    bytes: row.bytes,
-    requests: row.requests,
-    records: row.records,
-    audit_entries: row.auditEntries,
-    started_at: isoTime(row.startedAt),
-    completed_at: isoTime(row.completedAt) ?? null,
-  };
+  return presentAs(Erasure, { ...row, status: row.stage === "done" ? "completed" : "running" });
 }

@@ -5,7 +5,7 @@ import { oneOf } from "../../model/shape.ts";
 import { isSourceName, SOURCE_NAME_WORDS } from "../../model/source.ts";
 import { VALIDATION_FORMATS, type ValidationFormat } from "../../model/validation.ts";
 import { etagOf } from "../../resources/resource.ts";
-import type { LiveValidation, ValidationVersion } from "../../resources/validations/validation-records.ts";
+import type { LiveValidation } from "../../resources/validations/validation-records.ts";
 import type { Validations } from "../../resources/validations/validations.ts";
 import { findBodyKind } from "../../sandbox/text/body-check.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
@@ -24,7 +24,7 @@ import {
   text,
   Time,
 } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { presentAs } from "../present.ts";
 import { cutPage, pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
@@ -180,7 +180,9 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
           .map(({ version }) => version),
       );
       const page = await validations.versions(endpoint, pageOf(request.query));
-      return presentPage(page, (row) => ({ ...presentVersion(row), in_force: inForce.has(row.version) }));
+      return presentPage(page, (row) =>
+        presentAs(ValidationVersion, { ...row, deleted: row.isDeleted, inForce: inForce.has(row.version) }),
+      );
     },
   });
 
@@ -272,19 +274,5 @@ function nameOf({ endpoint, format }: LiveValidation): string {
 }
 
 function presentValidation(row: LiveValidation) {
-  const { endpoint, format, version, document, createdAt, createdBy } = row;
-  return { endpoint, format, version, size: document.length, created_at: isoTime(createdAt), created_by: createdBy };
-}
-
-function presentVersion(row: ValidationVersion) {
-  const { version, format, isDeleted, size, restoredFrom, createdAt, createdBy } = row;
-  return {
-    version,
-    format,
-    deleted: isDeleted,
-    size,
-    restored_from: restoredFrom ?? null,
-    created_at: isoTime(createdAt),
-    created_by: createdBy,
-  };
+  return presentAs(Validation, { ...row, size: row.document.length });
 }
