@@ -146,7 +146,7 @@ function describeAnswers(route: DocumentedRoute, docs: OperationDocs | undefined
 
 function withExample(answer: AnswerDocs): AnswerDocs {
   const { schema, example } = answer;
-  return schema === undefined || example !== undefined ? answer : { ...answer, example: exampleOf(schema) };
+  return schema === undefined ? answer : { ...answer, example: exampleOf(schema, example) };
 }
 
 function describeAnswer(answer: AnswerDocs, writer: SchemaWriter): Json {

@@ -36,7 +36,7 @@ export interface AnswerDocs {
   description: string;
   /** Objects in it are closed (`closed`), so that a test finds undocumented members. Undefined: no body. */
   schema?: TSchema;
-  /** By default derived from the schema (`exampleOf`). */
+  /** Of an object only the members that differ from the example that is derived from the schema (`exampleOf`). */
   example?: unknown;
   /** `application/json` by default. */
   contentType?: string;
@@ -204,8 +204,8 @@ export function shows(schema: TSchema, description: string, example?: unknown): 
 }
 
 /** The example of the list has one example item. */
-export function page(item: TSchema, description: string): AnswerDocs {
-  return { description, schema: pageSchema(item) };
+export function page(item: TSchema, description: string, example?: object): AnswerDocs {
+  return shows(pageSchema(item), description, example && { data: [exampleOf(item, example)] });
 }
 
 /** Derives the schema of answers, and an example, from the schema of the input. */
@@ -254,13 +254,15 @@ function withoutNull(schema: Json): Json {
 
 /**
  * An example value of a schema: the first of its `examples`, else the first, smallest or empty value that it allows.
- * An object has only those optional members that have examples; a list of objects has one item.
+ * An object has the members that are given, and of the optional others only those that have examples; a list of
+ * objects has one item.
  */
-export function exampleOf(schema: TSchema): Json {
-  return toExample(schema as Json, "") as Json;
+export function exampleOf(schema: TSchema, given?: unknown): Json {
+  return toExample(schema as Json, "", given) as Json;
 }
 
-function toExample(schema: Json, at: string): unknown {
+function toExample(schema: Json, at: string, given?: unknown): unknown {
+  if (given !== undefined && schema["type"] !== "object") return given;
   const { examples, type, items, properties, required = [], format, minimum = 0 } = schema;
   if (Array.isArray(examples)) return examples[0];
   if ("const" in schema) return schema["const"];
@@ -269,12 +271,11 @@ function toExample(schema: Json, at: string): unknown {
   if (isNullable(schema) && (first === undefined || !("examples" in first))) return null;
   if (first !== undefined) return toExample(first, at);
   if (type === "object") {
-    const members = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>);
-    return Object.fromEntries(
-      members
-        .filter(([name, member]) => (required as readonly string[]).includes(name) || "examples" in member)
-        .map(([name, member]) => [name, toExample(member, `${at}.${name}`)]),
-    );
+    const members = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>)
+      .filter(([name, member]) => (required as readonly string[]).includes(name) || "examples" in member)
+      .filter(([name]) => given === undefined || !Object.hasOwn(given as object, name))
+      .map(([name, member]) => [name, toExample(member, `${at}.${name}`)]);
+    return { ...Object.fromEntries(members), ...(given as object | undefined) };
   }
   if (type === "array") return (items as Json)["type"] === "object" ? [toExample(items as Json, `${at}[]`)] : [];
   if (type === "boolean") return false;

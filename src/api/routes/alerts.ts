@@ -109,7 +109,6 @@ const AlertRule = shape("AlertRule", () => ({
   active_alert: textOrNull("The id of this rule's active alert for the whole gateway"),
 }));
 
-const alertExample = () => exampleOf(Alert);
 const params = { id: EXAMPLE.alert };
 
 const Note = Type.String({ maxLength: 1000, description: "For people", examples: ["The partner knows"] });
@@ -209,7 +208,6 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
     example: { params, body: { note: "The partner knows" } },
     answer: () =>
       shows(Alert, "The alert", {
-        ...alertExample(),
         acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" },
       }),
     errors: ["conflict"],
@@ -225,7 +223,6 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
     example: { params, body: { for_s: 3600 } },
     answer: () =>
       shows(Alert, "The alert", {
-        ...alertExample(),
         muted: true,
         mutes: [{ cause: null, until: EXAMPLE.overlapEnd, at: EXAMPLE.time, by: EXAMPLE.key, note: null }],
       }),

@@ -13,7 +13,6 @@ import {
   choice,
   closed,
   ETAG,
-  exampleOf,
   IDEMPOTENCY_KEY,
   IF_MATCH,
   page,
@@ -32,7 +31,7 @@ type Own = Partial<Omit<OperationDocs, "answer">> & { answer?: Partial<AnswerDoc
 
 interface ResourceDocs {
   params: Readonly<Record<string, string>>;
-  /** The shape of the resource in answers; its example is derived from it. */
+  /** The shape of the resource in answers, and what differs from the example that is derived from it. */
   schema: TSchema;
   example?: object;
   /** The answer to create, if it shows more. */
@@ -63,9 +62,9 @@ const Plan = shape("Plan", () => ({
 }));
 
 function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDocs> {
-  const { params, schema, example = exampleOf(schema), refusals } = of;
+  const { params, schema, example, refusals } = of;
   const [key = ""] = Object.keys(params);
-  const shown = { schema, example, headers: ETAG };
+  const shown = { schema, headers: ETAG, ...(example !== undefined && { example }) };
   const made = { status: 201, description: "Created", schema, headers: ETAG, ...of.made };
   const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
   const gone = {
@@ -74,9 +73,8 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDoc
     schema: closed({ [key]: Type.String() }),
     example: of.remove.params ?? params,
   };
-  const list = { ...page(schema, ""), example: { data: [example], next_cursor: null } };
   return {
-    list: join({ query: { limit: 20 }, answer: list }, of.list),
+    list: join({ query: { limit: 20 }, answer: page(schema, "", example) }, of.list),
     make: join({ headers: IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] }, of.make),
     read: join({ params, answer: { ...shown, description: "" } }, of.read),
     replace: join({ ...changing, answer: { ...shown, description: "Replaced" }, otherAnswers: [made] }, of.replace),
@@ -94,7 +92,13 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDoc
 }
 
 function join(usual: OperationDocs, { answer, errors = [], ...own }: Own): OperationDocs {
-  return { ...usual, ...own, answer: { ...usual.answer, ...answer }, errors: [...(usual.errors ?? []), ...errors] };
+  const example = { ...(usual.answer.example as object | undefined), ...(answer?.example as object | undefined) };
+  return {
+    ...usual,
+    ...own,
+    answer: { ...usual.answer, ...answer, example },
+    errors: [...(usual.errors ?? []), ...errors],
+  };
 }
 
 type ResourceAction = "list" | "make" | "read" | "replace" | "plan" | "change" | "remove";
