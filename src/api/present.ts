@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from "typebox";
-import { branchesOf, isNullable, type AnswerOf, type Json } from "./openapi/shapes.ts";
+import * as Doc from "./openapi/shapes.ts";
 
 export function isoTime(ms: number): string;
 export function isoTime(ms: number | undefined): string | undefined;
@@ -25,7 +25,10 @@ interface Field {
 const known = new WeakMap<TSchema, readonly Field[]>();
 
 /** Shows of a row the fields that the schema has: `created_at` is its `createdAt`, as a time in RFC 3339. */
-export function presentAs<Schema extends TObject>(schema: Schema, row: RowOf<AnswerOf<Schema>>): AnswerOf<Schema> {
+export function presentAs<Schema extends TObject>(
+  schema: Schema,
+  row: RowOf<Doc.AnswerOf<Schema>>,
+): Doc.AnswerOf<Schema> {
   const fields = known.get(schema) ?? fieldsOf(schema);
   const shown: Record<string, unknown> = {};
   for (const { name, from, isTime, isNullable } of fields) {
@@ -33,15 +36,15 @@ export function presentAs<Schema extends TObject>(schema: Schema, row: RowOf<Ans
     if (typeof value === "number" && isTime) shown[name] = isoTime(value);
     else shown[name] = value === undefined && isNullable ? null : value;
   }
-  return shown as AnswerOf<Schema>;
+  return shown as Doc.AnswerOf<Schema>;
 }
 
 function fieldsOf(schema: TObject): readonly Field[] {
-  const fields = Object.entries(schema.properties as Readonly<Record<string, Json>>).map(([name, field]) => ({
+  const fields = Object.entries(schema.properties as Readonly<Record<string, Doc.Json>>).map(([name, field]) => ({
     name,
     from: name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
-    isTime: [field, ...branchesOf(field)].some(({ format }) => format === "date-time"),
-    isNullable: isNullable(field) && schema.required.includes(name),
+    isTime: [field, ...Doc.branchesOf(field)].some(({ format }) => format === "date-time"),
+    isNullable: Doc.isNullable(field) && schema.required.includes(name),
   }));
   known.set(schema, fields);
   return fields;

@@ -6,22 +6,7 @@ import { ALERT_RULE_NAMES, ALERT_RULES, ALERT_SEVERITIES } from "../../model/ale
 import { oneOf } from "../../model/shape.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  Count,
-  countOf,
-  exampleOf,
-  flag,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  textOrNull,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { cutPage, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
@@ -36,77 +21,77 @@ export const AlertUnit = Type.Enum(["percent", "seconds", "days", "MiB", "count"
 export const RuleName = Type.Enum([...ALERT_RULE_NAMES], { examples: [RULE] });
 export const Severity = Type.Enum([...ALERT_SEVERITIES], { examples: ["warning"] });
 export const AlertCauses = Type.Array(
-  closed({
-    cause: text(CAUSE, "The name of the cause, for `mute`"),
-    tenant_id: textOrNull("The tenant of the cause; set only in alerts of the whole gateway"),
-    name: text(EXAMPLE.newName),
+  Doc.closed({
+    cause: Doc.text(CAUSE, "The name of the cause, for `mute`"),
+    tenant_id: Doc.textOrNull("The tenant of the cause; set only in alerts of the whole gateway"),
+    name: Doc.text(EXAMPLE.newName),
     value: Type.Number({ examples: [1] }),
-    detail: textOrNull(),
+    detail: Doc.textOrNull(),
   }),
   { description: "The first 20 causes, worst first" },
 );
 export const ALERT_SUMMARY = `${description}: ${EXAMPLE.newName}`;
-const by = text(EXAMPLE.key, "The id of the API key");
-const note = textOrNull();
+const by = Doc.text(EXAMPLE.key, "The id of the API key");
+const note = Doc.textOrNull();
 
-const Acknowledged = closed(() => ({ at: Time, by, note }));
-const ShownMute = closed(() => ({
-  cause: textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
-  until: nullable(Time),
-  at: Time,
+const Acknowledged = Doc.closed(() => ({ at: Doc.Time, by, note }));
+const ShownMute = Doc.closed(() => ({
+  cause: Doc.textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
+  until: Doc.nullable(Doc.Time),
+  at: Doc.Time,
   by,
   note,
 }));
-const Told = closed(() => ({
-  event_type: choice(["alert.fired", "alert.cleared"]),
-  event_id: text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
-  at: Time,
-  open: Count,
-  delivered: count(1),
-  dead: countOf("The number of channels that could not be reached"),
+const Told = Doc.closed(() => ({
+  event_type: Doc.choice(["alert.fired", "alert.cleared"]),
+  event_id: Doc.text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
+  at: Doc.Time,
+  open: Doc.Count,
+  delivered: Doc.count(1),
+  dead: Doc.countOf("The number of channels that could not be reached"),
 }));
 
-const Alert = shape("Alert", () => ({
-  id: text(EXAMPLE.alert),
+const Alert = Doc.shape("Alert", () => ({
+  id: Doc.text(EXAMPLE.alert),
   rule: RuleName,
-  tenant_id: textOrNull("Null for an alert of the whole gateway"),
-  status: choice(["active", "cleared"]),
+  tenant_id: Doc.textOrNull("Null for an alert of the whole gateway"),
+  status: Doc.choice(["active", "cleared"]),
   severity: Severity,
-  summary: text(ALERT_SUMMARY),
-  action_required: text(actionRequired),
+  summary: Doc.text(ALERT_SUMMARY),
+  action_required: Doc.text(actionRequired),
   value: Type.Number({ description: "The value of the worst cause", examples: [1] }),
   threshold: Type.Number({ examples: [0] }),
   unit: AlertUnit,
-  count: count(1, "The number of causes"),
+  count: Doc.count(1, "The number of causes"),
   causes: AlertCauses,
-  fired_at: Time,
-  cleared_at: nullable(Time),
-  acknowledged: nullable(Acknowledged),
-  muted: flag("True while no messages are sent about this alert"),
+  fired_at: Doc.Time,
+  cleared_at: Doc.nullable(Doc.Time),
+  acknowledged: Doc.nullable(Acknowledged),
+  muted: Doc.flag("True while no messages are sent about this alert"),
   mutes: Type.Array(ShownMute, { examples: [[]] }),
   told: Type.Array(Told, { description: "The last 10 messages, latest first, with the results of their deliveries" }),
 }));
 
-const AlertRule = shape("AlertRule", () => ({
+const AlertRule = Doc.shape("AlertRule", () => ({
   rule: RuleName,
-  description: text(description),
+  description: Doc.text(description),
   enabled: Type.Boolean({ examples: [true] }),
   severity: Severity,
   unit: AlertUnit,
-  bad: choice(["above", "below"], "Whether a value above or below the threshold is bad"),
+  bad: Doc.choice(["above", "below"], "Whether a value above or below the threshold is bad"),
   threshold: Type.Number({ examples: [0] }),
   margin: Type.Number({ description: "How far beyond the threshold a value must be to count as good again" }),
-  window_s: nullable(Type.Integer()),
-  min_attempts: nullable(Type.Integer()),
-  fires_after: count(1, "The alert fires after this many bad evaluations in a row"),
-  clears_after: count(2, "The alert clears after this many good evaluations in a row"),
-  cool_down_s: count(900, "Minimum number of seconds between two messages that the alert fired"),
-  worst_value: nullable(
+  window_s: Doc.nullable(Type.Integer()),
+  min_attempts: Doc.nullable(Type.Integer()),
+  fires_after: Doc.count(1, "The alert fires after this many bad evaluations in a row"),
+  clears_after: Doc.count(2, "The alert clears after this many good evaluations in a row"),
+  cool_down_s: Doc.count(900, "Minimum number of seconds between two messages that the alert fired"),
+  worst_value: Doc.nullable(
     Type.Number({ description: "The worst value at the last evaluation; null when nothing was measured" }),
   ),
-  measured: countOf("The number of values measured"),
-  bad_now: countOf("The number of bad values"),
-  active_alert: textOrNull("The id of this rule's active alert for the whole gateway"),
+  measured: Doc.countOf("The number of values measured"),
+  bad_now: Doc.countOf("The number of bad values"),
+  active_alert: Doc.textOrNull("The id of this rule's active alert for the whole gateway"),
 }));
 
 const params = { id: EXAMPLE.alert };
@@ -126,7 +111,7 @@ const AlertQuery = pageQuery({
   acknowledged: Type.Optional(Type.Boolean()),
 });
 
-const AcknowledgeBody = nullable(closed({ note: Type.Optional(Note) }));
+const AcknowledgeBody = Doc.nullable(Doc.closed({ note: Type.Optional(Note) }));
 
 const CauseName = Type.String({
   maxLength: 500,
@@ -134,8 +119,8 @@ const CauseName = Type.String({
   examples: ["subscription sub_01m7hw9xzjewcvkjd2bcd7444a"],
 });
 
-const MuteBody = nullable(
-  closed({
+const MuteBody = Doc.nullable(
+  Doc.closed({
     for_s: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -148,7 +133,7 @@ const MuteBody = nullable(
   }),
 );
 
-const UnmuteBody = nullable(closed({ cause: Type.Optional(CauseName) }));
+const UnmuteBody = Doc.nullable(Doc.closed({ cause: Type.Optional(CauseName) }));
 
 export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: Parts): void {
   const route = routesOf(app, "Alerts");
@@ -172,7 +157,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
       "A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole " +
       "gateway, or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept.",
     example: { query: { status: "active" } },
-    answer: () => page(Alert, "Alerts, latest first"),
+    answer: () => Doc.page(Alert, "Alerts, latest first"),
     async handle({ caller, query }) {
       const all = alerts.list(caller?.tenantId ?? query.tenant_id ?? "").filter((alert) => isWanted(alert, query));
       const { cursor } = query;
@@ -184,7 +169,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
 
   route("GET /api/v1/alerts/rules", OPERATOR, "List alert rules", {
     query: pageQuery({}),
-    answer: () => page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
+    answer: () => Doc.page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
     async handle({ query }) {
       const all = alerts.listRules();
       const from = all.findIndex(({ name }) => name === query.cursor) + 1;
@@ -197,7 +182,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
 
   route("GET /api/v1/alerts/:id", READ, "Get an alert", {
     example: { params },
-    answer: () => shows(Alert, "The alert"),
+    answer: () => Doc.shows(Alert, "The alert"),
     handle: async ({ caller, params }) => presentOne(alerts.get(params.id, caller?.tenantId)),
   });
 
@@ -207,7 +192,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
       "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
     example: { params, body: { note: "The partner knows" } },
     answer: () =>
-      shows(Alert, "The alert", {
+      Doc.shows(Alert, "The alert", {
         acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" },
       }),
     errors: ["conflict"],
@@ -222,7 +207,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
       "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
     example: { params, body: { for_s: 3600 } },
     answer: () =>
-      shows(Alert, "The alert", {
+      Doc.shows(Alert, "The alert", {
         muted: true,
         mutes: [{ cause: null, until: EXAMPLE.overlapEnd, at: EXAMPLE.time, by: EXAMPLE.key, note: null }],
       }),
@@ -238,7 +223,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
     body: UnmuteBody,
     description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
     example: { params, body: {} },
-    answer: () => shows(Alert, "The alert"),
+    answer: () => Doc.shows(Alert, "The alert"),
     handle: async ({ caller, params, body }) =>
       presentOne(await alerts.unmute(params.id, caller?.tenantId, body?.cause)),
   });

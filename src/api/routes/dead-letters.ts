@@ -3,7 +3,7 @@ import { Type, type Static } from "typebox";
 import { invalidField, PosthornError } from "../../model/errors.ts";
 import type { DeadLetterGroup as StoredGroup } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, count, IDEMPOTENCY_KEY, nullable, page, shape, shows, text, Time } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { createDeliveryReader, Delivery, OfSubscription, replayedDelivery } from "./deliveries.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
@@ -12,19 +12,23 @@ import { DeadLetterFilter, DeadLetterPurge, DeadLetterReplay } from "./replay-bo
 import { BEGIN_ERRORS, begunExample, createReplayAnswers, PLANNED, Replay } from "./replays.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
-const DeadLetterGroup = shape("DeadLetterGroup", "Dead letters of one subscription that have the same cause", () => ({
-  subscription_id: text(EXAMPLE.subscription),
-  subscription_name: Delivery.properties.subscription_name,
-  reason: Delivery.properties.dead_reason,
-  count: count(12),
-  latest_at: Time,
-  last_error: nullable(text("answered 400", "Of the latest")),
-}));
+const DeadLetterGroup = Doc.shape(
+  "DeadLetterGroup",
+  "Dead letters of one subscription that have the same cause",
+  () => ({
+    subscription_id: Doc.text(EXAMPLE.subscription),
+    subscription_name: Delivery.properties.subscription_name,
+    reason: Delivery.properties.dead_reason,
+    count: Doc.count(12),
+    latest_at: Doc.Time,
+    last_error: Doc.nullable(Doc.text("answered 400", "Of the latest")),
+  }),
+);
 
 /** What one read may look at: a group beyond it is still shown, and told to be larger. */
 const MAX_GROUPED = 50_000;
 const Fields = { ...DeadLetterFilter.properties, ...OfSubscription };
-const GroupQuery = closed(Fields);
+const GroupQuery = Doc.closed(Fields);
 
 export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
   const { store, subscriptions, replays } = parts;
@@ -49,7 +53,8 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /api/v1/dead-letters", READ, "List dead letters, latest first", {
     query: pageQuery(Fields),
     example: { query: { limit: 20, reason: "refused" } },
-    answer: () => page(Delivery, "Dead letters, latest first. They are attempted again only when they are replayed"),
+    answer: () =>
+      Doc.page(Delivery, "Dead letters, latest first. They are attempted again only when they are replayed"),
     errors: ["not_found"],
     async handle(request) {
       const filter = toDeadLetterFilter(request.query, request);
@@ -61,8 +66,8 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
     query: GroupQuery,
     example: { query: { reason: "refused" } },
     answer: () =>
-      shows(
-        closed({ data: Type.Array(DeadLetterGroup), exact: Type.Boolean({ examples: [true] }) }),
+      Doc.shows(
+        Doc.closed({ data: Type.Array(DeadLetterGroup), exact: Type.Boolean({ examples: [true] }) }),
         "The largest group first. With `exact` false only the latest 50,000 were counted",
       ),
     errors: ["not_found"],
@@ -79,7 +84,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
       "Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job " +
       "instead of the delivery. With `plan`, dead letters are only counted.",
     example: { body: { id: EXAMPLE.deadDelivery } },
-    headers: IDEMPOTENCY_KEY,
+    headers: Doc.IDEMPOTENCY_KEY,
     answer: () => ({ ...replayedDelivery(), schema: Type.Union([Delivery, Replay]) }),
     otherAnswers: () => [PLANNED],
     errors: ["not_found", "illegal_transition", "conflict", "idempotency_key_reused"],
@@ -100,7 +105,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
       "Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. One dead letter is " +
       "purged by `id`, at once and without `confirm`.",
     example: { body: { filter: { subscription_id: EXAMPLE.subscription }, confirm: "purge" } },
-    headers: IDEMPOTENCY_KEY,
+    headers: Doc.IDEMPOTENCY_KEY,
     answer: () => begunExample("purge"),
     otherAnswers: () => [{ description: "With `id`: the delivery, which is cancelled now", schema: Delivery }],
     errors: [...BEGIN_ERRORS, "confirmation_required", "illegal_transition"],

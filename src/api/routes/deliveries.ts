@@ -12,61 +12,46 @@ import { DEFAULT_KIND, type Subscription } from "../../model/subscription.ts";
 import type { AttemptRecord } from "../../store/port/lanes.ts";
 import type { DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  choice,
-  count,
-  exampleOf,
-  extended,
-  Headers,
-  named,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime, presentAs } from "../present.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
 /** The example is a dead delivery. */
-export const Delivery = shape("Delivery", "The delivery of one event to one subscription", () => ({
-  id: text(EXAMPLE.deadDelivery),
-  event_id: text(EXAMPLE.event),
-  event_type: text(EXAMPLE.eventType),
-  tenant_id: text(EXAMPLE.tenant),
-  subscription_id: text(EXAMPLE.subscription),
-  subscription_name: nullable(text("ERP", "The current name of the subscription; null when it was deleted")),
+export const Delivery = Doc.shape("Delivery", "The delivery of one event to one subscription", () => ({
+  id: Doc.text(EXAMPLE.deadDelivery),
+  event_id: Doc.text(EXAMPLE.event),
+  event_type: Doc.text(EXAMPLE.eventType),
+  tenant_id: Doc.text(EXAMPLE.tenant),
+  subscription_id: Doc.text(EXAMPLE.subscription),
+  subscription_name: Doc.nullable(Doc.text("ERP", "The current name of the subscription; null when it was deleted")),
   status: Type.Enum([...DELIVERY_STATES], { examples: ["dead"] }),
-  hold_reason: nullable(
-    choice(
+  hold_reason: Doc.nullable(
+    Doc.choice(
       ["paused", "suspended", "unknown_kind", "destination_down", "queue_mode", "ordering_key", "throttled"],
       "Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: an " +
         "operator set the target to `QUEUE`. `throttled` appears only for test deliveries",
     ),
   ),
   generation: Type.Integer({ minimum: 1, description: "1 at first, and one more after each replay" }),
-  attempt_count: count(1),
-  next_attempt_at: nullable(Time),
-  last_error: nullable(text("answered 400")),
-  dead_reason: nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
-  created_at: Time,
-  completed_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.laterTime] })),
+  attempt_count: Doc.count(1),
+  next_attempt_at: Doc.nullable(Doc.Time),
+  last_error: Doc.nullable(Doc.text("answered 400")),
+  dead_reason: Doc.nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
+  created_at: Doc.Time,
+  completed_at: Doc.nullable(Type.String({ format: "date-time", examples: [EXAMPLE.laterTime] })),
 }));
 
-export const Attempt = shape("Attempt", () => ({
+export const Attempt = Doc.shape("Attempt", () => ({
   number: Type.Integer({ minimum: 1 }),
-  started_at: Time,
+  started_at: Doc.Time,
   duration_ms: Type.Number({ minimum: 0, examples: [210] }),
   result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
-  url: nullable(text(EXAMPLE.destination)),
-  address: nullable(text("203.0.113.10", "The IP address that the host name resolved to")),
-  request_headers: nullable(
-    Type.With(Headers, {
+  url: Doc.nullable(Doc.text(EXAMPLE.destination)),
+  address: Doc.nullable(Doc.text("203.0.113.10", "The IP address that the host name resolved to")),
+  request_headers: Doc.nullable(
+    Type.With(Doc.Headers, {
       examples: [
         {
           "Content-Type": "application/json",
@@ -77,19 +62,19 @@ export const Attempt = shape("Attempt", () => ({
       ],
     }),
   ),
-  response_code: nullable(Type.Integer({ examples: [400] })),
-  response_headers: nullable(Type.With(Headers, { examples: [{ "content-type": "text/plain" }] })),
-  response_body: nullable(text("unknown order", "The first 8 KB of the response body")),
-  record: Type.Optional(nullable(Anything)),
-  error: nullable(text("answered 400")),
-  trigger: choice(["first", "retry", "manual", "replay"]),
+  response_code: Doc.nullable(Type.Integer({ examples: [400] })),
+  response_headers: Doc.nullable(Type.With(Doc.Headers, { examples: [{ "content-type": "text/plain" }] })),
+  response_body: Doc.nullable(Doc.text("unknown order", "The first 8 KB of the response body")),
+  record: Type.Optional(Doc.nullable(Doc.Anything)),
+  error: Doc.nullable(Doc.text("answered 400")),
+  trigger: Doc.choice(["first", "retry", "manual", "replay"]),
 }));
 
-const deadExample = () => exampleOf(Delivery);
+const deadExample = () => Doc.exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
-const DeliveryWithAttempts = named(
+const DeliveryWithAttempts = Doc.named(
   "DeliveryWithAttempts",
-  extended(Delivery, () => ({ attempts: Type.Array(Attempt) })),
+  Doc.extended(Delivery, () => ({ attempts: Type.Array(Attempt) })),
 );
 
 const replayedExample = () => ({
@@ -180,7 +165,7 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
       "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
       "than `limit`.",
     example: { query: { limit: 20 } },
-    answer: () => page(Delivery, "Deliveries, newest first"),
+    answer: () => Doc.page(Delivery, "Deliveries, newest first"),
     errors: ["not_found"],
     async handle(request) {
       const filter = { ...toFilter(request.query, request), state: request.query.status };
@@ -192,7 +177,7 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /api/v1/deliveries/:id", READ, "Get a delivery with its attempts", {
     example: { params: { id: EXAMPLE.deadDelivery } },
     answer: () =>
-      shows(
+      Doc.shows(
         DeliveryWithAttempts,
         "The delivery with its attempts; secrets are masked. For keys and portal links of a tenant " +
           "`response_headers` and `response_body` are null where the request had credentials that the operator of the " +
@@ -229,7 +214,7 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   route("POST /api/v1/deliveries/:id/cancel", ADMIN, "Cancel a delivery", {
     example: { params: { id: EXAMPLE.heldDelivery } },
     answer: () =>
-      shows(Delivery, "The delivery, which is not attempted any more", {
+      Doc.shows(Delivery, "The delivery, which is not attempted any more", {
         ...deadExample(),
         ...ended,
         id: EXAMPLE.heldDelivery,
@@ -262,7 +247,7 @@ function holdReason(
   delivery: StoredDelivery,
   subscription: Subscription | undefined,
   mode: TargetMode | undefined,
-): AnswerOf<typeof Delivery>["hold_reason"] {
+): Doc.AnswerOf<typeof Delivery>["hold_reason"] {
   if (delivery.state !== "pending") return null;
   if (subscription?.heldBecause !== undefined) return "unknown_kind";
   if (subscription?.status === "inactive") return "paused";

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
-import { shows } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, routesOf, watchDocumentedRoutes } from "./route.ts";
@@ -31,7 +31,7 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
   });
   route("GET /openapi.json", OPEN, "Get this API's OpenAPI document", {
     answer: () =>
-      shows(
+      Doc.shows(
         Type.Object(
           { openapi: Type.String(), paths: Type.Object({}, { additionalProperties: true }) },
           { additionalProperties: true },

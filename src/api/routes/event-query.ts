@@ -8,7 +8,7 @@ import { FILTER_LIMITS, parseFilter } from "../../model/filter.ts";
 import { parsePattern } from "../../model/pattern.ts";
 import { oneOf } from "../../model/shape.ts";
 import type { EventFilter } from "../../store/port/reads.ts";
-import { flag, time } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));
@@ -20,10 +20,10 @@ export const EventQuery = {
   event_type: text(EVENT_TYPE_MAX_LENGTH, "An event type, or a pattern: `*` matches one word, `#` any number of words"),
   source: text(128, "The source's name"),
   tenant_id: text(128, "Only events of this tenant; for keys that are not bound to a tenant"),
-  since: Type.Optional(time("Received at this time or later")),
-  until: Type.Optional(time("Received before this time")),
+  since: Type.Optional(Doc.time("Received at this time or later")),
+  until: Type.Optional(Doc.time("Received before this time")),
   status: Type.Optional(oneOf(EVENT_STATUSES, { description: "The state of the event's deliveries" })),
-  unmatched: Type.Optional(flag("True: only events that no subscription matched; false: only events that one did")),
+  unmatched: Type.Optional(Doc.flag("True: only events that no subscription matched; false: only events that one did")),
   id: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",

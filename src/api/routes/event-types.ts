@@ -14,49 +14,35 @@ import { exportOpenApi, readOpenApi } from "../../resources/event-types/event-ty
 import type { Caller } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  closed,
-  ETAG,
-  exampleOf,
-  IF_MATCH,
-  ManagedByDocs,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  shows,
-  text,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
 import { OPERATOR, READ, routesOf } from "./route.ts";
 
-named("EventTypeInput", EventTypeInput);
-named("EventTypeChange", EventTypeChange);
-named("EventTypeVersionContent", EventTypeVersionContent);
+Doc.named("EventTypeInput", EventTypeInput);
+Doc.named("EventTypeChange", EventTypeChange);
+Doc.named("EventTypeVersionContent", EventTypeVersionContent);
 
 const schema = { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } };
 const example = { order_id: 1001 };
 
-const Version = closed(() => ({
-  version: text("1.0"),
-  schema: Type.With(Anything, { examples: [schema] }),
+const Version = Doc.closed(() => ({
+  version: Doc.text("1.0"),
+  schema: Type.With(Doc.Anything, { examples: [schema] }),
   example: Type.Unknown({ examples: [example] }),
-  created_at: Time,
+  created_at: Doc.Time,
 }));
 
 /** The fields that can be set, and read-only fields. */
-const EventType = shape("EventType", () => ({
-  ...shownFields(EventTypeInput),
-  deprecated_at: nullable(Time),
+const EventType = Doc.shape("EventType", () => ({
+  ...Doc.shownFields(EventTypeInput),
+  deprecated_at: Doc.nullable(Doc.Time),
   versions: Type.Array(Version),
-  managed_by: ManagedByDocs,
-  created_at: Time,
-  updated_at: Time,
+  managed_by: Doc.ManagedByDocs,
+  created_at: Doc.Time,
+  updated_at: Doc.Time,
 }));
 
 const facts = { description: "A customer has placed an order", producer: "shop" };
@@ -71,7 +57,7 @@ const OPENAPI = {
 };
 
 const params = { name: EXAMPLE.eventType };
-const shown = () => ({ schema: EventType, headers: ETAG });
+const shown = () => ({ schema: EventType, headers: Doc.ETAG });
 const change = ["managed_by_config", "precondition_failed"] as const;
 
 const ListQuery = pageQuery({
@@ -79,7 +65,7 @@ const ListQuery = pageQuery({
   status: Type.Optional(oneOf(["active", "deprecated"])),
 });
 type ListQuery = Static<typeof ListQuery>;
-const ImportQuery = closed({
+const ImportQuery = Doc.closed({
   dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only show what would change" })),
 });
 const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
@@ -146,9 +132,9 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
 
   route(`GET ${PATH}/export`, READ, "Export event types as OpenAPI webhooks", {
     answer: () =>
-      shows(
+      Doc.shows(
         Type.Object(
-          { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
+          { openapi: Type.String(), info: Doc.Anything, jsonSchemaDialect: Type.String(), webhooks: Doc.Anything },
           { additionalProperties: true },
         ),
         "An OpenAPI 3.1 document with a webhook for each event type",
@@ -174,8 +160,8 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
     description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
     example: { query: { dry_run: true }, body: OPENAPI },
     answer: () =>
-      shows(
-        closed({
+      Doc.shows(
+        Doc.closed({
           dry_run: Type.Boolean(),
           created: Type.Array(Type.String()),
           updated: Type.Array(Type.String()),
@@ -195,7 +181,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
     params: VersionParams,
     body: EventTypeVersionContent,
     example: { params: { ...params, version: "1.0" }, body: { schema, example } },
-    headers: IF_MATCH,
+    headers: Doc.IF_MATCH,
     answer: () => ({ ...shown(), description: "The event type with that version" }),
     errors: change,
     async handle(request, reply) {
@@ -208,7 +194,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
   route(`DELETE ${PATH}/:name/versions/:version`, OPERATOR, "Delete a version of an event type", {
     params: VersionParams,
     example: { params: { ...params, version: "1.0" } },
-    headers: IF_MATCH,
+    headers: Doc.IF_MATCH,
     answer: () => ({
       ...shown(),
       description: "The event type without that version",

@@ -5,7 +5,7 @@ import { placeOwnerOf } from "../../resources/keys.ts";
 import type { EventFilter } from "../../store/port/reads.ts";
 import type { Export } from "../export-gate.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, exampleOf, extended, named } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
 import { Event, EXAMPLE_PAYLOAD, oneLine, Payload, presentEvent, presentStoredBody } from "./event-shape.ts";
 import type { Parts } from "./parts.ts";
@@ -21,20 +21,20 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Pi
   route("GET /api/v1/events/export", READ, "Export events with their bodies, as NDJSON", {
     // A HEAD request would read everything and return nothing.
     exposeHeadRoute: false,
-    query: closed(EventQuery),
+    query: Doc.closed(EventQuery),
     description:
       "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line break.",
     example: { query: { event_type: EXAMPLE.eventType } },
     answer: () => ({
       description: "One event with its body on each line",
       schema: Type.String({
-        "x-lines": named(
+        "x-lines": Doc.named(
           "ExportedEvent",
-          extended(Event, () => Payload),
+          Doc.extended(Event, () => Payload),
         ),
       }),
       contentType: "application/x-ndjson",
-      example: `${JSON.stringify({ ...exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,
+      example: `${JSON.stringify({ ...Doc.exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,
     }),
     async handle(request, reply) {
       const filter = readEventFilter(request.query, request);

@@ -8,7 +8,7 @@ import { findMember, skipSpace } from "../../model/json.ts";
 import { isFor, type Subscription } from "../../model/subscription.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, countOf, extended, named, nullable, page, pageSchema, shows, time } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import { createDeliveryPresenter, Delivery, replayedDelivery } from "./deliveries.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
@@ -17,17 +17,17 @@ import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
-const EventWithDeliveries = named(
+const EventWithDeliveries = Doc.named(
   "EventWithDeliveries",
-  extended(Event, () => ({ request: EventRequest, deliveries: Type.Array(Delivery), ...Payload })),
+  Doc.extended(Event, () => ({ request: EventRequest, deliveries: Type.Array(Delivery), ...Payload })),
 );
 
-const EventPage = extended(pageSchema(Event), () => ({
-  searched_until: nullable(time("Events back to this time were searched; null when all events were searched")),
-  skipped_bodies: Type.Optional(countOf("The number of bodies that were too large to search by `text` or `data`")),
+const EventPage = Doc.extended(Doc.pageSchema(Event), () => ({
+  searched_until: Doc.nullable(Doc.time("Events back to this time were searched; null when all events were searched")),
+  skipped_bodies: Type.Optional(Doc.countOf("The number of bodies that were too large to search by `text` or `data`")),
 }));
 
-const OneQuery = closed({
+const OneQuery = Doc.closed({
   body: Type.Optional(
     Type.Union([Type.Literal("true"), Type.Literal("base64")], {
       default: "true",
@@ -38,7 +38,7 @@ const OneQuery = closed({
 
 const MAX_RECIPIENTS = 100;
 
-const ReplayBody = closed({
+const ReplayBody = Doc.closed({
   subscription_id: Type.Optional(
     Type.String({
       maxLength: 128,
@@ -60,7 +60,7 @@ const ReplayBody = closed({
   ),
 });
 
-const EraseQuery = closed({
+const EraseQuery = Doc.closed({
   force: Type.Optional(
     Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
   ),
@@ -81,7 +81,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
       "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
     example: { query: { limit: 20 } },
     answer: () => ({
-      ...page(Event, "Events, newest first"),
+      ...Doc.page(Event, "Events, newest first"),
       schema: EventPage,
     }),
     async handle(request) {
@@ -98,7 +98,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /api/v1/events/:id", READ, "Get an event with its body and deliveries", {
     query: OneQuery,
     example: { params: { id: EXAMPLE.event } },
-    answer: () => shows(EventWithDeliveries, "The event with its body and its deliveries"),
+    answer: () => Doc.shows(EventWithDeliveries, "The event with its body and its deliveries"),
     async handle(request, reply) {
       const tenantId = request.caller?.tenantId;
       const event = await getEvent(request.params.id, tenantId);
@@ -119,7 +119,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
     const route = routesOf(scope, "Events");
     keepJsonText(scope);
     route("POST /api/v1/events/:id/replay", ADMIN, "Replay an event, unchanged or edited", {
-      body: nullable(ReplayBody),
+      body: Doc.nullable(ReplayBody),
       description:
         "With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you " +
         "name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it.",
@@ -127,14 +127,14 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
       answer: () => ({
         status: 202,
         description: "The deliveries of the event, which are open again",
-        schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
+        schema: Doc.closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
         example: { event_id: EXAMPLE.event, deliveries: [replayedDelivery().example] },
       }),
       otherAnswers: () => [
         {
           status: 201,
           description: "With a `payload`: the new event",
-          schema: closed({
+          schema: Doc.closed({
             event_id: Type.String(),
             replay_of: Type.String(),
             delivery_count: Type.Integer({ minimum: 0 }),
@@ -179,7 +179,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
       "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
     example: { params: { id: EXAMPLE.event } },
     answer: () =>
-      shows(closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }), "Erased", {
+      Doc.shows(Doc.closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }), "Erased", {
         event_id: EXAMPLE.event,
         ended_deliveries: 0,
       }),

@@ -6,14 +6,14 @@ import { invalidField, PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, PRIORITIES } from "../../model/event.ts";
 import { explainFilter, parseFilter, type Filter, type FilterFacts, type FilterFailure } from "../../model/filter.ts";
 import { oneOf } from "../../model/shape.ts";
-import { closed, shows, textOf } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import type { Parts } from "./parts.ts";
 import { READ, routesOf } from "./route.ts";
 
-const FilterResult = closed(() => ({
+const FilterResult = Doc.closed(() => ({
   match: Type.Boolean(),
   failed: Type.Optional(
-    closed({
+    Doc.closed({
       path: Type.String(),
       operator: Type.String(),
       expected: Type.Unknown(),
@@ -25,13 +25,13 @@ const FilterResult = closed(() => ({
 const Members = Type.Record(Type.String(), Type.Unknown());
 
 /** An event that the caller describes for a test. */
-export const SampleEvent = closed({
+export const SampleEvent = Doc.closed({
   event_type: Type.Optional(Type.String({ maxLength: 255 })),
   source: Type.Optional(Type.String({ maxLength: 128 })),
   tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
   priority: Type.Optional(oneOf(PRIORITIES)),
   headers: Type.Optional(Members),
-  query: Type.Optional(Type.Union([Members, textOf("The query string of a URL")])),
+  query: Type.Optional(Type.Union([Members, Doc.textOf("The query string of a URL")])),
   metadata: Type.Optional(Members),
   data: Type.Optional(Type.Unknown({ description: "The JSON body; leave it out if the body is not JSON" })),
 });
@@ -44,7 +44,7 @@ export function lowerNames(headers: Readonly<Record<string, unknown>>): Record<s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-const TestBody = closed({
+const TestBody = Doc.closed({
   filter: Type.Union([Members, Type.String()], { description: "The same as `event_filter` of a subscription" }),
   event: Type.Optional(SampleEvent),
   event_id: Type.Optional(StoredEventId),
@@ -58,7 +58,7 @@ export function addFilterRoutes(app: FastifyInstance, { store }: Parts): void {
     description: "Tests the filter on an event that you describe, or on a stored event. Nothing is stored.",
     example: { body: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } } },
     answer: () =>
-      shows(FilterResult, "Whether the filter matches and, if not, which conditions failed", {
+      Doc.shows(FilterResult, "Whether the filter matches and, if not, which conditions failed", {
         match: false,
         failed: { path: "data.total", operator: "$gt", expected: 100, found: 12 },
       }),

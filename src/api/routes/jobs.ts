@@ -3,27 +3,27 @@ import { Type } from "typebox";
 import type { KnownJob } from "../../jobs/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, choice, closed, Count, nullable, shape, shows, text, textOrNull, Time } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 
-const name = text(EXAMPLE.job);
-const Run = closed(() => ({
+const name = Doc.text(EXAMPLE.job);
+const Run = Doc.closed(() => ({
   number: Type.Integer({ minimum: 1 }),
   trigger: Type.Enum(["schedule", "manual"], { examples: ["manual"] }),
-  started_at: Time,
-  duration_ms: nullable(Type.With(Count, { examples: [2] })),
+  started_at: Doc.Time,
+  duration_ms: Doc.nullable(Type.With(Doc.Count, { examples: [2] })),
   result: Type.Enum(["running", "success", "failed", "interrupted"], { examples: ["success"] }),
-  summary: nullable(Type.With(Anything, { examples: [{ ended: 0 }] })),
-  error: textOrNull(),
+  summary: Doc.nullable(Type.With(Doc.Anything, { examples: [{ ended: 0 }] })),
+  error: Doc.textOrNull(),
 }));
-const Job = shape("Job", () => ({
+const Job = Doc.shape("Job", () => ({
   name,
-  description: text("Retires the old secrets of rotations whose overlap is over"),
+  description: Doc.text("Retires the old secrets of rotations whose overlap is over"),
   every_s: Type.Number({ examples: [86_400] }),
-  status: choice(["waiting", "running"]),
-  next_run_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.overlapEnd] })),
+  status: Doc.choice(["waiting", "running"]),
+  next_run_at: Doc.nullable(Type.String({ format: "date-time", examples: [EXAMPLE.overlapEnd] })),
   runs: Type.Array(Run, { description: "The last 50 runs" }),
 }));
 
@@ -31,7 +31,7 @@ export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void
   const route = routesOf(app, "Jobs");
   route("GET /api/v1/jobs", OPERATOR, "List jobs", {
     answer: () =>
-      shows(closed({ data: Type.Array(Job) }), "The jobs with their last runs and the time of the next run"),
+      Doc.shows(Doc.closed({ data: Type.Array(Job) }), "The jobs with their last runs and the time of the next run"),
     handle: async () => ({ data: (await jobs.list()).map(presentJob) }),
   });
 
@@ -40,7 +40,7 @@ export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void
     answer: () => ({
       status: 202,
       description: "The job has started; `run` is the number of the run",
-      schema: closed({ name, run: Type.Integer({ minimum: 1 }) }),
+      schema: Doc.closed({ name, run: Type.Integer({ minimum: 1 }) }),
     }),
     errors: ["conflict"],
     async handle(request, reply) {

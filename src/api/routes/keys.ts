@@ -7,19 +7,7 @@ import type { ApiKey } from "../../resources/api-key.ts";
 import type { Caller, KeyChange as KeptChange, MadeKey } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  ETAG,
-  exampleOf,
-  extended,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  text,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
@@ -27,13 +15,13 @@ import { addResourceRoutes } from "./resource-routes.ts";
 import { ADMIN, routesOf } from "./route.ts";
 
 /** The fields that can be set, and read-only fields. */
-const Key = shape("Key", () => ({
-  id: text(EXAMPLE.key),
-  ...shownFields(KeyInput),
-  prefix: nullable(text("phk_H6YC", "The first characters of the key")),
-  status: choice(["active", "expired", "revoked"]),
-  created_at: Time,
-  revoked_at: nullable(Time),
+const Key = Doc.shape("Key", () => ({
+  id: Doc.text(EXAMPLE.key),
+  ...Doc.shownFields(KeyInput),
+  prefix: Doc.nullable(Doc.text("phk_H6YC", "The first characters of the key")),
+  status: Doc.choice(["active", "expired", "revoked"]),
+  created_at: Doc.Time,
+  revoked_at: Doc.nullable(Doc.Time),
 }));
 
 const request = { name: "billing", scopes: ["read"] };
@@ -41,7 +29,7 @@ const request = { name: "billing", scopes: ["read"] };
 /** Names have no control characters; NUL would cut them off. */
 const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
-const KeyInput = closed({
+const KeyInput = Doc.closed({
   name: Type.String({
     minLength: 1,
     maxLength: 200,
@@ -131,9 +119,9 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
       schema: Key,
       made: {
         description: "Created. This is the only answer that shows the key itself",
-        schema: named(
+        schema: Doc.named(
           "KeyWithSecret",
-          extended(Key, () => ({ key: Type.String() })),
+          Doc.extended(Key, () => ({ key: Type.String() })),
         ),
       },
       refusals: ["conflict"],
@@ -150,7 +138,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
             description:
               "Already created with this `Idempotency-Key`. The key itself is not shown, because only its hash is stored",
             schema: Key,
-            headers: ETAG,
+            headers: Doc.ETAG,
           },
         ],
         errors: ["key_limit"],
@@ -170,7 +158,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
           description: "Permanently revoked",
           schema: Key,
           example: { status: "revoked", revoked_at: EXAMPLE.laterTime },
-          headers: ETAG,
+          headers: Doc.ETAG,
         },
       },
     }),

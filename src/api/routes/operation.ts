@@ -4,109 +4,96 @@ import { Type } from "typebox";
 import { ERRORS } from "../../model/errors.ts";
 import { CONDITIONS } from "../../resources/target-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  Count,
-  countOf,
-  nullable,
-  shape,
-  shows,
-  text,
-  textOf,
-  textOrNull,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, OPERATOR_READ, READ, routesOf } from "./route.ts";
 import { ConditionDocs } from "./targets.ts";
 
-export const ConnectionState = choice(
+export const ConnectionState = Doc.choice(
   ["unused", "connecting", "connected", "failed"],
   "`unused`: no source or subscription has used the connection yet",
 );
 
-const Readiness = shape("Readiness", () => ({
-  version: text("0.1.0"),
-  status: choice(["ok", "degraded", "overloaded", "stopping"]),
-  store: closed({ driver: text("sqlite"), version: text("3.53.0"), sync_mode: text("FULL") }),
-  queue: closed({ driver: text("local") }),
-  disk: closed({
-    status: choice(["ok", "low"]),
-    free_bytes: nullable(count(83_958_673_408, "Null without a key that is bound to no tenant")),
+const Readiness = Doc.shape("Readiness", () => ({
+  version: Doc.text("0.1.0"),
+  status: Doc.choice(["ok", "degraded", "overloaded", "stopping"]),
+  store: Doc.closed({ driver: Doc.text("sqlite"), version: Doc.text("3.53.0"), sync_mode: Doc.text("FULL") }),
+  queue: Doc.closed({ driver: Doc.text("local") }),
+  disk: Doc.closed({
+    status: Doc.choice(["ok", "low"]),
+    free_bytes: Doc.nullable(Doc.count(83_958_673_408, "Null without a key that is bound to no tenant")),
   }),
-  connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
+  connections: Type.Array(Doc.closed({ kind: Doc.text("amqp"), name: Doc.text("default"), state: ConnectionState }), {
     description: "Connections to brokers",
   }),
 }));
 
-const Mode = choice(["NORMAL", "QUEUE"], "`QUEUE` while the destination is down and deliveries wait");
+const Mode = Doc.choice(["NORMAL", "QUEUE"], "`QUEUE` while the destination is down and deliveries wait");
 /** The examples have a time here. */
-const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
-const Health = choice(["ok", "error"]);
-const LastError = textOrNull();
+const Moment = Doc.nullable(Type.With(Doc.Time, { examples: [EXAMPLE.time] }));
+const Health = Doc.choice(["ok", "error"]);
+const LastError = Doc.textOrNull();
 
-export const StatusTarget = closed(() => ({
-  name: text("ERP"),
+export const StatusTarget = Doc.closed(() => ({
+  name: Doc.text("ERP"),
   mode: Mode,
-  since: nullable(Time),
-  reason: textOrNull(),
+  since: Doc.nullable(Doc.Time),
+  reason: Doc.textOrNull(),
   health: Health,
   condition: ConditionDocs,
-  queue_length: Count,
-  failures: countOf("Failed attempts in a row"),
+  queue_length: Doc.Count,
+  failures: Doc.countOf("Failed attempts in a row"),
   last_error: LastError,
-  rate_per_s: nullable(Type.Number({ description: "The limit in attempts per second; null for no limit" })),
+  rate_per_s: Doc.nullable(Type.Number({ description: "The limit in attempts per second; null for no limit" })),
 }));
-export const Connection = closed(() => ({
+export const Connection = Doc.closed(() => ({
   kind: Type.String(),
   name: Type.String(),
   state: ConnectionState,
-  reason: textOrNull("Why there is no connection, and what to do"),
-  next_try_at: nullable(Time),
+  reason: Doc.textOrNull("Why there is no connection, and what to do"),
+  next_try_at: Doc.nullable(Doc.Time),
 }));
-export const Suspended = closed(() => ({
+export const Suspended = Doc.closed(() => ({
   id: Type.String(),
   subscription: Type.String(),
-  since: nullable(Time),
-  reason: nullable(Type.String()),
+  since: Doc.nullable(Doc.Time),
+  reason: Doc.nullable(Type.String()),
 }));
-export const MissingSource = closed(() => ({
+export const MissingSource = Doc.closed(() => ({
   source: Type.String(),
-  subscription: textOf("The subscription whose target does not know the source but is otherwise healthy"),
-  since: Time,
-  next_try_at: Time,
+  subscription: Doc.textOf("The subscription whose target does not know the source but is otherwise healthy"),
+  since: Doc.Time,
+  next_try_at: Doc.Time,
   last_error: Type.String(),
 }));
-export const Retention = closed(() => ({
-  days: nullable(
+export const Retention = Doc.closed(() => ({
+  days: Doc.nullable(
     Type.Number({ description: "How many days events are kept; null when they are kept forever", examples: [30] }),
   ),
   oldest_event_at: Moment,
-  due_events: nullable(count(0, "About how many events are due to be deleted now")),
+  due_events: Doc.nullable(Doc.count(0, "About how many events are due to be deleted now")),
   complete_until: Moment,
-  behind_s: nullable(count(0, "How long the oldest of them has been due, in seconds")),
-  remaining_s: nullable(count(0, "Estimated seconds until all are deleted, at the speed of the last run")),
+  behind_s: Doc.nullable(Doc.count(0, "How long the oldest of them has been due, in seconds")),
+  remaining_s: Doc.nullable(Doc.count(0, "Estimated seconds until all are deleted, at the speed of the last run")),
   running: Type.Boolean(),
   last_run_at: Moment,
-  last_result: nullable(text("success")),
+  last_result: Doc.nullable(Doc.text("success")),
 }));
 
-const GatewayStatus = shape("Status", () => ({
+const GatewayStatus = Doc.shape("Status", () => ({
   mode: Mode,
-  queue_length: countOf("All open deliveries, and the messages in the fallback queues of forwarding subscriptions"),
+  queue_length: Doc.countOf("All open deliveries, and the messages in the fallback queues of forwarding subscriptions"),
   last_error: LastError,
   health: Health,
-  condition: choice(CONDITIONS, "The worst `condition` of its targets and subscriptions; paused ones do not count"),
-  oldest_open_s: nullable(countOf("The age of the oldest open delivery in seconds; null when none is open")),
-  active_alerts: countOf("`GET /api/v1/alerts` lists them"),
+  condition: Doc.choice(CONDITIONS, "The worst `condition` of its targets and subscriptions; paused ones do not count"),
+  oldest_open_s: Doc.nullable(Doc.countOf("The age of the oldest open delivery in seconds; null when none is open")),
+  active_alerts: Doc.countOf("`GET /api/v1/alerts` lists them"),
   targets: Type.Array(StatusTarget),
   sources: Type.Array(
-    closed({
+    Doc.closed({
       name: Type.String(),
-      health: choice(["ok", "error"], "`error`: messages of the source's queue cannot be read or parked"),
-      reason: textOf("What is wrong with its queue"),
+      health: Doc.choice(["ok", "error"], "`error`: messages of the source's queue cannot be read or parked"),
+      reason: Doc.textOf("What is wrong with its queue"),
     }),
     {
       description: "Only sources with a problem: a queue whose messages cannot be read or parked",
@@ -129,7 +116,7 @@ const GatewayStatus = shape("Status", () => ({
 }));
 
 const alive = {
-  answer: () => shows(closed({ status: choice(["ok"]) }), "The gateway is running"),
+  answer: () => Doc.shows(Doc.closed({ status: Doc.choice(["ok"]) }), "The gateway is running"),
   handle: async () => ({ status: "ok" }),
 };
 
@@ -152,7 +139,7 @@ export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
     description:
       "Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot be " +
       "reached) still answers 200.",
-    answer: () => shows(Readiness, "The gateway accepts requests"),
+    answer: () => Doc.shows(Readiness, "The gateway accepts requests"),
     otherAnswers: () => [{ status: 503, description: "The gateway is stopping or overloaded", schema: Readiness }],
     async handle(request, reply) {
       const { trouble, report } = status.readiness();
@@ -166,7 +153,7 @@ export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /status", open.status ? OPEN : READ, "Get the status: modes, queues and targets", {
     description: "A key that is bound to a tenant gets the status of that tenant only.",
     answer: () =>
-      shows(
+      Doc.shows(
         GatewayStatus,
         "The overall mode is `QUEUE` if any target is in `QUEUE`. The overall health is `error` if any target, " +
           "source or broker connection has an error, or a subscription is suspended",

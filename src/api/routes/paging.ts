@@ -1,6 +1,6 @@
 import { Type, type TProperties } from "typebox";
 import type { PageOf } from "../../store/port/reads.ts";
-import { closed } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 
 /** All lists are paged in the same way. */
 const PageQuery = {
@@ -14,7 +14,7 @@ export interface PageParameters {
 }
 
 export function pageQuery<More extends TProperties>(more: More) {
-  return closed({ ...PageQuery, ...more });
+  return Doc.closed({ ...PageQuery, ...more });
 }
 
 export function pageOf({ limit, cursor }: PageParameters) {

@@ -5,57 +5,44 @@ import { findParked, listParked, purgeParked, requeueParked, type ParkedFilter }
 import type { ParkedMessage, ParkedQueue } from "../../queues/parked.ts";
 import type { Caller } from "../../resources/keys.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  closed,
-  Count,
-  countOf,
-  extended,
-  flag,
-  nullable,
-  shape,
-  shows,
-  textOf,
-  textOrNull,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs, presentBody } from "../present.ts";
 import { pageOf, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 
-const text = nullable(Type.String());
+const text = Doc.nullable(Type.String());
 
-const Parked = shape("ParkedMessage", () => ({
-  id: textOf("Identifies the message at the broker: a number, the broker's id, or a hash of the body"),
+const Parked = Doc.shape("ParkedMessage", () => ({
+  id: Doc.textOf("Identifies the message at the broker: a number, the broker's id, or a hash of the body"),
   message_id: text,
-  reason: textOrNull("Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …"),
+  reason: Doc.textOrNull("Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …"),
   description: text,
-  queue: textOrNull("The queue that the message came from and is requeued to; null when unknown"),
+  queue: Doc.textOrNull("The queue that the message came from and is requeued to; null when unknown"),
   subject: text,
   content_type: text,
-  size: Count,
-  parked_at: nullable(Time),
+  size: Doc.Count,
+  parked_at: Doc.nullable(Doc.Time),
 }));
 
-const Limits = closed(() => ({
+const Limits = Doc.closed(() => ({
   looks_at: Type.Integer({ description: "How many messages can be listed, starting with the oldest" }),
-  can_page: flag("Whether the list has further pages (`next_cursor`)"),
-  counts_looks: flag(
+  can_page: Doc.flag("Whether the list has further pages (`next_cursor`)"),
+  counts_looks: Doc.flag(
     "True when the broker has no peek: listing receives messages and returns them, which counts as a delivery",
   ),
-  keeps_id: flag("Whether a requeued message keeps its id"),
+  keeps_id: Doc.flag("Whether a requeued message keeps its id"),
 }));
 
-const ParkedPage = closed(() => ({
+const ParkedPage = Doc.closed(() => ({
   data: Type.Array(Parked),
   next_cursor: text,
-  count: nullable(Count),
+  count: Doc.nullable(Doc.Count),
   limits: Limits,
 }));
 
-const ParkedWithBody = extended(Parked, () => ({
-  properties: Anything,
+const ParkedWithBody = Doc.extended(Parked, () => ({
+  properties: Doc.Anything,
   body: Type.Optional(Type.String()),
   body_base64: Type.Optional(Type.String()),
 }));
@@ -88,10 +75,10 @@ const selection = {
     }),
   ),
 };
-const RequeueBody = closed(selection);
-const PurgeBody = closed({
+const RequeueBody = Doc.closed(selection);
+const PurgeBody = Doc.closed({
   ...selection,
-  count: Type.Optional(countOf("The number of messages to delete; if it is wrong, nothing is deleted")),
+  count: Type.Optional(Doc.countOf("The number of messages to delete; if it is wrong, nothing is deleted")),
 });
 
 export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, logger }: Parts): void {
@@ -113,7 +100,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
     description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
     example: { params, query: { limit: 20 } },
     answer: () =>
-      shows(
+      Doc.shows(
         ParkedPage,
         "The messages that can be listed. `count` is the number of all parked messages, or null when the broker does " +
           "not report it",
@@ -141,7 +128,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
   route("GET /api/v1/sources/:name/parked/:id", OPERATOR, "Get a parked message", {
     example: { params: { ...params, id: EXAMPLE.parkedMessage } },
     answer: () =>
-      shows(ParkedWithBody, "The message with its body; `body_base64` instead of `body` when it is not UTF-8", {
+      Doc.shows(ParkedWithBody, "The message with its body; `body_base64` instead of `body` when it is not UTF-8", {
         ...PARKED,
         properties: {},
         body: '{"id": 1001, \n',
@@ -167,8 +154,8 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       "more.",
     example: { params, body: { reason: "invalid" } },
     answer: () =>
-      shows(
-        closed({ requeued: Count, without_origin: Count, complete: Type.Boolean() }),
+      Doc.shows(
+        Doc.closed({ requeued: Doc.Count, without_origin: Doc.Count, complete: Type.Boolean() }),
         "How many messages were requeued, and how many stay because the queue they came from is unknown",
         { requeued: 1, without_origin: 0, complete: true },
       ),
@@ -190,7 +177,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       "nothing is deleted.",
     example: { params, body: { reason: "invalid", count: 1 } },
     answer: () =>
-      shows(closed({ purged: Count, complete: Type.Boolean() }), "The messages are deleted", {
+      Doc.shows(Doc.closed({ purged: Doc.Count, complete: Type.Boolean() }), "The messages are deleted", {
         purged: 1,
         complete: true,
       }),

@@ -6,7 +6,7 @@ import type { Caller } from "../../resources/keys.ts";
 import { MAX_PASS_MS, type PassRecord } from "../../resources/pass-records.ts";
 import { FRAMED_PAGE } from "../dashboard/pages.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { choice, closed, exampleOf, nullable, shape, shows, text, Time } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime, presentAs } from "../present.ts";
 import { PORTAL_ACCESS, type PortalAccess } from "../session/passes.ts";
 import type { Parts } from "./parts.ts";
@@ -14,24 +14,24 @@ import { OPERATOR, routesOf } from "./route.ts";
 
 const HOUR_S = 3600;
 
-const linkId = text(EXAMPLE.portalLink, "Identifies the link; it is not the token");
-const PortalLink = shape("PortalLink", () => ({
+const linkId = Doc.text(EXAMPLE.portalLink, "Identifies the link; it is not the token");
+const PortalLink = Doc.shape("PortalLink", () => ({
   id: linkId,
-  url: text("https://hooks.example.com/portal#token=php_…"),
-  tenant_id: text(EXAMPLE.tenant),
-  access: choice(PORTAL_ACCESS),
-  expires_at: Time,
+  url: Doc.text("https://hooks.example.com/portal#token=php_…"),
+  tenant_id: Doc.text(EXAMPLE.tenant),
+  access: Doc.choice(PORTAL_ACCESS),
+  expires_at: Doc.Time,
 }));
-const ListedPortalLink = shape("ListedPortalLink", () => ({
+const ListedPortalLink = Doc.shape("ListedPortalLink", () => ({
   id: linkId,
-  tenant_id: text(EXAMPLE.tenant),
-  access: choice(PORTAL_ACCESS),
-  created_by: text(EXAMPLE.key, "The id of the key, or `oidc:` and the subject of the user, that created it"),
-  created_at: Time,
-  expires_at: Time,
+  tenant_id: Doc.text(EXAMPLE.tenant),
+  access: Doc.choice(PORTAL_ACCESS),
+  created_by: Doc.text(EXAMPLE.key, "The id of the key, or `oidc:` and the subject of the user, that created it"),
+  created_at: Doc.Time,
+  expires_at: Doc.Time,
 }));
 
-const LinkBody = closed({
+const LinkBody = Doc.closed({
   access: Type.Optional(
     oneOf(PORTAL_ACCESS, {
       default: "manage",
@@ -54,7 +54,7 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
   const route = routesOf(app, "Tenants");
 
   route("POST /api/v1/tenants/:id/portal-link", OPERATOR, "Create a portal link for a tenant", {
-    body: nullable(LinkBody),
+    body: Doc.nullable(LinkBody),
     description:
       "Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. " +
       "It cannot publish events, nor erase or edit them. The link works until it expires or is revoked, the key that " +
@@ -81,10 +81,10 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /api/v1/tenants/:id/portal-links", OPERATOR, "List the portal links of a tenant", {
     example: { params: { id: EXAMPLE.tenant } },
     answer: () =>
-      shows(
-        closed({ data: Type.Array(ListedPortalLink) }),
+      Doc.shows(
+        Doc.closed({ data: Type.Array(ListedPortalLink) }),
         "The links that still work, oldest first; without their tokens",
-        { data: [exampleOf(ListedPortalLink)] },
+        { data: [Doc.exampleOf(ListedPortalLink)] },
       ),
     async handle({ params }) {
       const tenant = await tenants.get(params.id);

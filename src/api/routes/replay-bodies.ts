@@ -3,11 +3,11 @@ import { DEAD_REASONS } from "../../model/delivery.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../model/event.ts";
 import { RECOVER_INCLUDES } from "../../model/replay.ts";
 import { oneOf } from "../../model/shape.ts";
-import { closed, time } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 
 /** The bodies of bulk requests. `replays/bulk-replays.ts` decides which filters each kind allows. */
 
-const moment = (description: string) => Type.Optional(time(description));
+const moment = (description: string) => Type.Optional(Doc.time(description));
 const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", description }));
 
@@ -35,7 +35,7 @@ const plan = Type.Optional(
 );
 const all = Type.Optional(Type.Literal(true, { description: "Select everything, instead of a filter" }));
 
-export const DeadLetterFilter = closed({
+export const DeadLetterFilter = Doc.closed({
   subscription_id,
   tenant_id,
   reason,
@@ -45,7 +45,7 @@ export const DeadLetterFilter = closed({
 });
 
 /** One of `id`, `filter` and `all`. */
-export const DeadLetterReplay = closed({
+export const DeadLetterReplay = Doc.closed({
   id: Type.Optional(Type.String({ maxLength: 64, description: "Only this delivery, at once" })),
   filter: Type.Optional(DeadLetterFilter),
   all,
@@ -53,7 +53,7 @@ export const DeadLetterReplay = closed({
 });
 
 /** One of `id`, `filter` and `all`. */
-export const DeadLetterPurge = closed({
+export const DeadLetterPurge = Doc.closed({
   id: Type.Optional(Type.String({ maxLength: 64, description: "Only this delivery, at once and without `confirm`" })),
   filter: Type.Optional(DeadLetterFilter),
   all,
@@ -66,24 +66,24 @@ export const DeadLetterPurge = closed({
 
 const received = { since: moment("Received at this time or later"), until: moment("Received before this time") };
 
-export const DeliveryCancel = closed({
-  filter: closed({ subscription_id, tenant_id, event_type, status, ...received }),
+export const DeliveryCancel = Doc.closed({
+  filter: Doc.closed({ subscription_id, tenant_id, event_type, status, ...received }),
   plan,
 });
 
-export const SubscriptionRecover = closed({
-  since: time("Only events received at this time or later"),
+export const SubscriptionRecover = Doc.closed({
+  since: Doc.time("Only events received at this time or later"),
   until: moment("Only events received before this time"),
   include,
   plan,
 });
 
-export const ReplayStart = closed({
+export const ReplayStart = Doc.closed({
   kind: oneOf(["dead_letters", "events", "recover", "cancel"] as const, {
     description: "What the job does: replay dead letters or events, recover a subscription, or cancel deliveries",
   }),
   filter: Type.Optional(
-    closed({
+    Doc.closed({
       subscription_id,
       tenant_id,
       event_type,

@@ -13,23 +13,7 @@ import { oneOf } from "../../model/shape.ts";
 import type { BulkReplays } from "../../replays/bulk-replays.ts";
 import type { ReplayResults, ReplayRow } from "../../store/port/jobs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  Count,
-  countOf,
-  exampleOf,
-  flag,
-  IDEMPOTENCY_KEY,
-  nullable,
-  page,
-  shape,
-  text,
-  textOrNull,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
@@ -37,52 +21,55 @@ import { DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodie
 import { readIdempotencyKey } from "./resource-routes.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
-const Filter = shape("ReplayFilter", "The filter of the request", () => ReplayStart.properties.filter.properties);
+const Filter = Doc.shape("ReplayFilter", "The filter of the request", () => ReplayStart.properties.filter.properties);
 
-export const Replay = shape(
+export const Replay = Doc.shape(
   "Replay",
   "A job that replays, cancels or purges many deliveries. It continues after a restart",
   () => ({
-    id: text(EXAMPLE.runningReplay),
+    id: Doc.text(EXAMPLE.runningReplay),
     kind: Type.Enum([...REPLAY_KINDS], { examples: ["dead_letters"] }),
     status: Type.Enum([...REPLAY_STATUSES], { examples: ["running"] }),
-    tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),
+    tenant_id: Doc.nullable(Doc.text(EXAMPLE.tenant, "Null for all tenants")),
     filter: Filter,
-    total: count(1200, "The number of deliveries found at the start"),
+    total: Doc.count(1200, "The number of deliveries found at the start"),
     total_exact: Type.Boolean({
       description: "False when there were more than could be counted in time",
       examples: [true],
     }),
-    done: count(400, "The deliveries that were opened again, cancelled or purged; `results` says what became of them"),
-    skipped: countOf("Deliveries that had changed in the meantime"),
-    failed: countOf("Deliveries whose subscription was deleted"),
+    done: Doc.count(
+      400,
+      "The deliveries that were opened again, cancelled or purged; `results` says what became of them",
+    ),
+    skipped: Doc.countOf("Deliveries that had changed in the meantime"),
+    failed: Doc.countOf("Deliveries whose subscription was deleted"),
     results: Type.Optional(
-      nullable(
-        closed(
+      Doc.nullable(
+        Doc.closed(
           {
-            delivered: count(390),
-            failed_again: count(4, "Dead letters again"),
-            waiting: count(6, "Not sent yet, or waiting for a retry"),
-            cancelled: Count,
-            counted: count(400, "How many were counted: all, or the first 5,000"),
+            delivered: Doc.count(390),
+            failed_again: Doc.count(4, "Dead letters again"),
+            waiting: Doc.count(6, "Not sent yet, or waiting for a retry"),
+            cancelled: Doc.Count,
+            counted: Doc.count(400, "How many were counted: all, or the first 5,000"),
           },
           "Only in the answer for one replay: what has become of the deliveries that it opened. Null for a job that " +
             "opens none",
         ),
       ),
     ),
-    error: textOrNull("Why the job failed; set with the status `failed`"),
-    created_at: Time,
-    started_at: Time,
-    completed_at: nullable(Time),
+    error: Doc.textOrNull("Why the job failed; set with the status `failed`"),
+    created_at: Doc.Time,
+    started_at: Doc.Time,
+    completed_at: Doc.nullable(Doc.Time),
   }),
 );
 
-const ReplayPlan = shape("ReplayPlan", "The number of deliveries that a replay would process", () => ({
-  kind: choice(REPLAY_KINDS),
+const ReplayPlan = Doc.shape("ReplayPlan", "The number of deliveries that a replay would process", () => ({
+  kind: Doc.choice(REPLAY_KINDS),
   filter: Filter,
-  count: Count,
-  exact: flag("False when `count` is only a lower bound"),
+  count: Doc.Count,
+  exact: Doc.flag("False when `count` is only a lower bound"),
 }));
 
 export const PLANNED = {
@@ -91,7 +78,7 @@ export const PLANNED = {
 };
 
 const filter = { subscription_id: EXAMPLE.subscription };
-const replayExample = () => ({ ...exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } });
+const replayExample = () => ({ ...Doc.exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } });
 const RESULTS = { delivered: 390, failed_again: 4, waiting: 6, cancelled: 0, counted: 400 };
 const shown = () => ({ schema: Replay, example: replayExample() });
 const begun = () => ({ ...shown(), status: 202, description: "The job, which runs in the background" });
@@ -119,7 +106,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
       "New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. With a key " +
       "or portal link of a tenant, a job leaves out the subscriptions that the caller may not change (`can.change`).",
     example: { body: { kind: "dead_letters", filter } },
-    headers: IDEMPOTENCY_KEY,
+    headers: Doc.IDEMPOTENCY_KEY,
     answer: () => begunExample("dead_letters"),
     otherAnswers: () => [PLANNED],
     errors: BEGIN_ERRORS,
@@ -132,7 +119,10 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
   route("GET /api/v1/replays", READ, "List replays, latest first", {
     query: ListQuery,
     example: { query: { limit: 20, status: "running" } },
-    answer: () => ({ ...page(Replay, "Jobs, latest first"), example: { data: [replayExample()], next_cursor: null } }),
+    answer: () => ({
+      ...Doc.page(Replay, "Jobs, latest first"),
+      example: { data: [replayExample()], next_cursor: null },
+    }),
     async handle({ query, caller }) {
       const filter = { tenantId: caller?.tenantId ?? query.tenant_id, status: query.status };
       return presentPage(await bulkReplays.list(filter, pageOf(query)), (replay) => presentReplay(replay));
@@ -195,7 +185,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
       "For use after an outage of the destination. Replays its dead letters and, with `include`, also events that it " +
       "never got.",
     example: { params: { id: EXAMPLE.subscription }, body: { since: EXAMPLE.time, include: "all" } },
-    headers: IDEMPOTENCY_KEY,
+    headers: Doc.IDEMPOTENCY_KEY,
     answer: () => begunExample("recover", { since: EXAMPLE.time, include: "all" }),
     otherAnswers: () => [PLANNED],
     errors: BEGIN_ERRORS,
@@ -209,7 +199,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
   route("POST /api/v1/deliveries/cancel", ADMIN, "Cancel many open deliveries, as a job", {
     body: DeliveryCancel,
     example: { body: { filter } },
-    headers: IDEMPOTENCY_KEY,
+    headers: Doc.IDEMPOTENCY_KEY,
     answer: () => begunExample("cancel"),
     otherAnswers: () => [PLANNED],
     errors: BEGIN_ERRORS,
@@ -267,7 +257,7 @@ function presentReplayWith(replay: ReplayRow, results: ReplayResults | undefined
   return presentReplay(replay, { delivered, failed_again: dead, waiting: open, cancelled, counted });
 }
 
-function presentReplay(replay: ReplayRow, results?: AnswerOf<typeof Replay>["results"]) {
+function presentReplay(replay: ReplayRow, results?: Doc.AnswerOf<typeof Replay>["results"]) {
   const { filter, totalIsExact: totalExact } = replay;
   return presentAs(Replay, { ...replay, filter: requestedFilter(filter), totalExact, results });
 }

@@ -8,80 +8,66 @@ import type { Caller } from "../../resources/keys.ts";
 import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  exampleOf,
-  extended,
-  Headers,
-  named,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  textOrNull,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs, presentBody } from "../present.ts";
 import { EventQuery, readTimes } from "./event-query.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
-const Outcome = choice(["accepted", "rejected", "ignored"]);
-const Cause = textOrNull(
+const Outcome = Doc.choice(["accepted", "rejected", "ignored"]);
+const Cause = Doc.textOrNull(
   "The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines",
 );
 
-const Request = shape("Request", "One inbound HTTP request; secrets in its headers are masked", () => ({
-  id: text(EXAMPLE.request),
-  source: text(EXAMPLE.source),
-  received_at: Time,
-  remote_address: text("198.51.100.7"),
-  method: text("POST"),
-  path: text(`/webhook/${EXAMPLE.source}`),
-  query: text(""),
-  headers: Type.With(Headers, {
+const Request = Doc.shape("Request", "One inbound HTTP request; secrets in its headers are masked", () => ({
+  id: Doc.text(EXAMPLE.request),
+  source: Doc.text(EXAMPLE.source),
+  received_at: Doc.Time,
+  remote_address: Doc.text("198.51.100.7"),
+  method: Doc.text("POST"),
+  path: Doc.text(`/webhook/${EXAMPLE.source}`),
+  query: Doc.text(""),
+  headers: Type.With(Doc.Headers, {
     examples: [{ "content-type": "application/json", "user-agent": "shop/2.1" }],
   }),
-  size: count(17),
+  size: Doc.count(17),
   outcome: Outcome,
   cause: Cause,
-  events: Type.Array(closed({ event_id: nullable(text(EXAMPLE.webhookEvent)), outcome: Outcome, cause: Cause })),
-  replayed_at: nullable(Time),
-  replayed_by: textOrNull("The id of the API key"),
+  events: Type.Array(
+    Doc.closed({ event_id: Doc.nullable(Doc.text(EXAMPLE.webhookEvent)), outcome: Outcome, cause: Cause }),
+  ),
+  replayed_at: Doc.nullable(Doc.Time),
+  replayed_by: Doc.textOrNull("The id of the API key"),
   replay_event_ids: Type.Array(Type.String()),
 }));
 
-type Shown = AnswerOf<typeof Request>;
+type Shown = Doc.AnswerOf<typeof Request>;
 
-const RequestWithBody = named(
+const RequestWithBody = Doc.named(
   "RequestWithBody",
-  extended(Request, () => ({ body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) })),
+  Doc.extended(Request, () => ({ body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) })),
 );
 
-const ReplayedRequest = extended(Request, () => ({
-  result: closed({ outcome: choice(["accepted", "ignored"]), cause: Cause }),
+const ReplayedRequest = Doc.extended(Request, () => ({
+  result: Doc.closed({ outcome: Doc.choice(["accepted", "ignored"]), cause: Cause }),
 }));
 
 const listed = () => ({
-  ...page(Request, "Rejected and ignored requests, newest first"),
+  ...Doc.page(Request, "Rejected and ignored requests, newest first"),
   example: {
     data: [{ ...refusedExample(), id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
     next_cursor: null,
   },
 });
-const refusedExample = () => ({ ...exampleOf(Request), events: [] });
+const refusedExample = () => ({ ...Doc.exampleOf(Request), events: [] });
 
 const ListQuery = pageQuery({
   outcome: Type.Optional(oneOf(REQUEST_OUTCOMES)),
   cause: Type.Optional(Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" })),
 });
 
-const AllQuery = closed({
+const AllQuery = Doc.closed({
   ...ListQuery.properties,
   source: EventQuery.source,
   tenant_id: EventQuery.tenant_id,
@@ -128,11 +114,11 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
   route("GET /api/v1/requests/:id", READ, "Get a request", {
     example: { params: { id: EXAMPLE.request } },
     answer: () =>
-      shows(
+      Doc.shows(
         RequestWithBody,
         "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
           "is no UTF-8",
-        exampleOf(Request),
+        Doc.exampleOf(Request),
       ),
     async handle({ params, caller }) {
       const request = await getRequest(params.id, caller);
@@ -146,7 +132,7 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
       "the sender is not verified again. If it is rejected again, the answer is that error.",
     example: { params: { id: EXAMPLE.ignoredRequest } },
     answer: () =>
-      shows(ReplayedRequest, "The result", {
+      Doc.shows(ReplayedRequest, "The result", {
         ...refusedExample(),
         id: EXAMPLE.ignoredRequest,
         outcome: "ignored",

@@ -9,25 +9,12 @@ import { rehearse, type Once } from "../../resources/registry.ts";
 import { etagOf } from "../../resources/resource.ts";
 import type { AuditNote } from "../../store/port/audit.ts";
 import type { PageOf } from "../../store/port/reads.ts";
-import {
-  choice,
-  closed,
-  ETAG,
-  IDEMPOTENCY_KEY,
-  IF_MATCH,
-  page,
-  shape,
-  shows,
-  text,
-  type AnswerDocs,
-  type AnswerOf,
-  type OperationDocs,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentPage, type PageParameters } from "./paging.ts";
 import type { Access, routesOf } from "./route.ts";
 
 /** What differs for one of the seven routes from the docs that all resources share. */
-type Own = Partial<Omit<OperationDocs, "answer">> & { answer?: Partial<AnswerDocs> };
+type Own = Partial<Omit<Doc.OperationDocs, "answer">> & { answer?: Partial<Doc.AnswerDocs> };
 
 interface ResourceDocs {
   params: Readonly<Record<string, string>>;
@@ -35,7 +22,7 @@ interface ResourceDocs {
   schema: TSchema;
   example?: object;
   /** The answer to create, if it shows more. */
-  made?: Partial<AnswerDocs>;
+  made?: Partial<Doc.AnswerDocs>;
   /** The errors of all changes, in addition to `precondition_failed`. */
   refusals: readonly ErrorCode[];
   list: Own;
@@ -45,14 +32,14 @@ interface ResourceDocs {
   /** A body that changes something, if the body of `replace` does not. */
   plan?: object;
   change: Own;
-  remove: Omit<Own, "answer"> & { answer?: AnswerDocs };
+  remove: Omit<Own, "answer"> & { answer?: Doc.AnswerDocs };
 }
 
-const Plan = shape("Plan", () => ({
-  act: choice(["update", "create", "none"], "What PUT would do"),
+const Plan = Doc.shape("Plan", () => ({
+  act: Doc.choice(["update", "create", "none"], "What PUT would do"),
   changes: Type.Array(
-    closed({
-      field: text("description"),
+    Doc.closed({
+      field: Doc.text("description"),
       before: Type.Unknown({ examples: [null], description: "Null when the field or the object would be new" }),
       after: Type.Unknown({ examples: ["orders of the shop"] }),
     }),
@@ -61,21 +48,21 @@ const Plan = shape("Plan", () => ({
   secrets_changed: Type.Boolean(),
 }));
 
-function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDocs> {
+function describeResource(of: ResourceDocs): Record<ResourceAction, Doc.OperationDocs> {
   const { params, schema, example, refusals } = of;
   const [key = ""] = Object.keys(params);
-  const shown = { schema, headers: ETAG, ...(example !== undefined && { example }) };
-  const made = { status: 201, description: "Created", schema, headers: ETAG, ...of.made };
-  const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+  const shown = { schema, headers: Doc.ETAG, ...(example !== undefined && { example }) };
+  const made = { status: 201, description: "Created", schema, headers: Doc.ETAG, ...of.made };
+  const changing = { params, headers: Doc.IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
   const gone = {
     status: 200,
     description: "Deleted",
-    schema: closed({ [key]: Type.String() }),
+    schema: Doc.closed({ [key]: Type.String() }),
     example: of.remove.params ?? params,
   };
   return {
-    list: join({ query: { limit: 20 }, answer: page(schema, "", example) }, of.list),
-    make: join({ headers: IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] }, of.make),
+    list: join({ query: { limit: 20 }, answer: Doc.page(schema, "", example) }, of.list),
+    make: join({ headers: Doc.IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] }, of.make),
     read: join({ params, answer: { ...shown, description: "" } }, of.read),
     replace: join({ ...changing, answer: { ...shown, description: "Replaced" }, otherAnswers: [made] }, of.replace),
     plan: {
@@ -83,7 +70,7 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDoc
         "Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change.",
       params,
       request: of.plan ?? of.replace.request,
-      answer: shows(Plan, "The changes that PUT with this body would make"),
+      answer: Doc.shows(Plan, "The changes that PUT with this body would make"),
       errors: [...refusals, ...(of.replace.errors ?? [])],
     },
     change: join({ ...changing, answer: { ...shown, description: "Updated" } }, of.change),
@@ -91,7 +78,7 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDoc
   };
 }
 
-function join(usual: OperationDocs, { answer, errors = [], ...own }: Own): OperationDocs {
+function join(usual: Doc.OperationDocs, { answer, errors = [], ...own }: Own): Doc.OperationDocs {
   const example = { ...(usual.answer.example as object | undefined), ...(answer?.example as object | undefined) };
   return {
     ...usual,
@@ -273,7 +260,7 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     handle: async (request, reply) => send(reply, { thing: await resource.get(keyOf(request), asked(request)) }),
   });
 
-  const replacement = isKeyGiven ? closed({ ...fields, [key]: Type.Optional(Type.String()) }) : input;
+  const replacement = isKeyGiven ? Doc.closed({ ...fields, [key]: Type.Optional(Type.String()) }) : input;
   const replace = { body: replacement, ...chosen, ...limit };
   route(`PUT ${pathOfOne}`, writers, summaries.replace, {
     ...replace,
@@ -310,7 +297,7 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
 }
 
 /** The effect of a change, derived from the entry that the audit log would get. */
-function presentPlan([note]: readonly AuditNote[]): AnswerOf<typeof Plan> {
+function presentPlan([note]: readonly AuditNote[]): Doc.AnswerOf<typeof Plan> {
   if (note === undefined) return { act: "none", changes: [], secrets_changed: false };
   const { before = {}, after = {}, details = {} } = note;
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);

@@ -9,7 +9,7 @@ import type {
   RouteShorthandOptions,
 } from "fastify";
 import type { Static, TSchema } from "typebox";
-import type { AnswerDocs, OperationDocs } from "../openapi/shapes.ts";
+import type * as Doc from "../openapi/shapes.ts";
 
 declare module "fastify" {
   interface FastifySchema {
@@ -18,7 +18,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     area?: Area;
-    docs?: () => OperationDocs;
+    docs?: () => Doc.OperationDocs;
   }
 }
 
@@ -70,12 +70,12 @@ export const OPERATOR: Access = { scope: "admin", unbound: true };
 export const OPERATOR_READ: Access = { scope: "read", unbound: true };
 
 /** What the reference says of a route beyond its schemas. Answers are made for it only: a start has no use for them. */
-interface Described extends Pick<OperationDocs, "description" | "errors" | "headers"> {
+interface Described extends Pick<Doc.OperationDocs, "description" | "errors" | "headers"> {
   /** A value for each parameter of the path, for the query, and the body: a test sends it to a real gateway. */
-  example?: { params?: OperationDocs["params"]; query?: OperationDocs["query"]; body?: unknown };
+  example?: { params?: Doc.OperationDocs["params"]; query?: Doc.OperationDocs["query"]; body?: unknown };
   /** The answer to the example. */
-  answer: () => AnswerDocs;
-  otherAnswers?: () => readonly AnswerDocs[];
+  answer: () => Doc.AnswerDocs;
+  otherAnswers?: () => readonly Doc.AnswerDocs[];
 }
 
 interface Route<Name, Params extends TSchema, Query extends TSchema, Body extends TSchema> extends Pick<
@@ -108,7 +108,7 @@ export function routesOf(app: FastifyInstance, area: Area) {
     name: Name,
     access: Access,
     summary: string,
-    declared: Route<Name, Params, Query, Body> & (Described | { docs: () => OperationDocs }),
+    declared: Route<Name, Params, Query, Body> & (Described | { docs: () => Doc.OperationDocs }),
   ): void {
     const [method, url = ""] = name.split(" ");
     const { params, query, body, handle, ...rest } = declared;
@@ -129,7 +129,7 @@ export function routesOf(app: FastifyInstance, area: Area) {
   };
 }
 
-function docsOf(route: Described | { docs: () => OperationDocs }): OperationDocs {
+function docsOf(route: Described | { docs: () => Doc.OperationDocs }): Doc.OperationDocs {
   if ("docs" in route) return route.docs();
   const { description, example, headers, errors } = route;
   const given = { params: example?.params, query: example?.query, request: example?.body };

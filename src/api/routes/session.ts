@@ -7,40 +7,40 @@ import { APPEARANCES, type PortalTheme } from "../../model/portal-theme.ts";
 import { SCOPES } from "../../model/scopes.ts";
 import { actorOf, allows, USER_PREFIX, type Caller } from "../../resources/keys.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { choice, closed, nullable, shape, shows, text, textOrNull, Time, type AnswerOf } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, OPERATOR, READ, routesOf } from "./route.ts";
 
-const Session = shape("Session", () => ({
-  key_id: nullable(
-    text(
+const Session = Doc.shape("Session", () => ({
+  key_id: Doc.nullable(
+    Doc.text(
       EXAMPLE.key,
       "The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with " +
         "OpenID Connect; null for a portal link",
     ),
   ),
-  scopes: Type.Array(choice(SCOPES), { examples: [["admin"]] }),
-  tenant_id: textOrNull("The tenant that the key is bound to; null for all tenants"),
-  version: text("0.1.0", "The version of the gateway"),
-  public_url: text("https://hooks.example.com", "The address at which senders reach the gateway"),
-  expires_at: nullable(Time),
+  scopes: Type.Array(Doc.choice(SCOPES), { examples: [["admin"]] }),
+  tenant_id: Doc.textOrNull("The tenant that the key is bound to; null for all tenants"),
+  version: Doc.text("0.1.0", "The version of the gateway"),
+  public_url: Doc.text("https://hooks.example.com", "The address at which senders reach the gateway"),
+  expires_at: Doc.nullable(Doc.Time),
   destination_kinds: Type.Array(Type.String(), {
     description: "The kinds of destinations that subscriptions of the caller can have",
     examples: [["http"]],
   }),
-  user: nullable(
-    closed(
-      { name: text("ada@example.com", "From the provider; only for people") },
+  user: Doc.nullable(
+    Doc.closed(
+      { name: Doc.text("ada@example.com", "From the provider; only for people") },
       "The user who signed in with OpenID Connect; null for keys",
     ),
   ),
-  portal: nullable(
-    closed(
+  portal: Doc.nullable(
+    Doc.closed(
       {
-        name: text("Acme webhooks"),
-        accent: textOrNull("A colour, `#rrggbb`"),
-        appearance: choice(APPEARANCES, "`light` and `dark` are fixed; with `system` the visitor chooses"),
+        name: Doc.text("Acme webhooks"),
+        accent: Doc.textOrNull("A colour, `#rrggbb`"),
+        appearance: Doc.choice(APPEARANCES, "`light` and `dark` are fixed; with `system` the visitor chooses"),
       },
       "The look of the partner page; null for everybody except partners",
     ),
@@ -51,7 +51,7 @@ const ORIGIN = { Origin: "Must be the gateway's own address: requests from other
 const COOKIE =
   "`__Host-posthorn` over https, `posthorn-PORT` over http on the gateway's own machine; HttpOnly, SameSite=Strict";
 
-const SignIn = closed({
+const SignIn = Doc.closed({
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: "An API key with the scope `read`" })),
   token: Type.Optional(
     Type.String({ minLength: 1, maxLength: 512, description: "From the link that is printed at the first start" }),
@@ -70,7 +70,11 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
   const { version, sessions, authenticate, keys, passRecords, trail, authors, kinds, senders } = parts;
   const route = routesOf(app, "Session");
 
-  function present(request: IncomingMessage, caller: Caller, expiresAt: number | undefined): AnswerOf<typeof Session> {
+  function present(
+    request: IncomingMessage,
+    caller: Caller,
+    expiresAt: number | undefined,
+  ): Doc.AnswerOf<typeof Session> {
     return {
       // A partner's link was made with somebody else's key.
       key_id: caller.isPartner === true ? null : caller.keyId,
@@ -129,7 +133,7 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("GET /api/v1/session", READ, "Show who is signed in and what they may do", {
-    answer: () => shows(Session, "The caller. A session is renewed after half of its lifetime"),
+    answer: () => Doc.shows(Session, "The caller. A session is renewed after half of its lifetime"),
     async handle(request, reply) {
       const caller = request.caller as Caller;
       const session = request.headers.authorization === undefined ? sessions.find(request.raw) : undefined;

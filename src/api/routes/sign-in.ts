@@ -3,18 +3,18 @@ import { Type } from "typebox";
 import { ERRORS, PosthornError } from "../../model/errors.ts";
 import { createTokenBucket } from "../../model/token-bucket.ts";
 import { actorOf, type Caller } from "../../resources/keys.ts";
-import { closed, nullable, shape, shows, text, type AnswerOf } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { createPlainPage, escapeText } from "../plain-page.ts";
 import { CALLBACK_PATH, OIDC_PATH } from "../session/oidc-sign-in.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, routesOf } from "./route.ts";
 
-const SignInWays = shape("SignInWays", () => ({
-  oidc: nullable(
-    closed(
+const SignInWays = Doc.shape("SignInWays", () => ({
+  oidc: Doc.nullable(
+    Doc.closed(
       {
-        name: text("Acme SSO", "The name of the provider, for the button"),
-        url: text("/api/v1/sign-in/oidc", "Where a browser begins the sign-in"),
+        name: Doc.text("Acme SSO", "The name of the provider, for the button"),
+        url: Doc.text("/api/v1/sign-in/oidc", "Where a browser begins the sign-in"),
       },
       "Sign-in with OpenID Connect; null if it is not configured",
     ),
@@ -23,7 +23,7 @@ const SignInWays = shape("SignInWays", () => ({
 
 const TO_SIGN_IN = "if OpenID Connect is not configured, to the sign-in page";
 
-const BeginQuery = closed({
+const BeginQuery = Doc.closed({
   return_to: Type.Optional(
     Type.String({
       maxLength: 2048,
@@ -45,8 +45,8 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
   const lines = createTokenBucket(LOG_LINES.perSecond, clock.now(), LOG_LINES.atOnce);
 
   route("GET /api/v1/sign-in", OPEN, "Show the ways to sign in to the dashboard", {
-    answer: () => shows(SignInWays, "The ways to sign in, beside an API key", { oidc: null }),
-    handle: async (): Promise<AnswerOf<typeof SignInWays>> => ({
+    answer: () => Doc.shows(SignInWays, "The ways to sign in, beside an API key", { oidc: null }),
+    handle: async (): Promise<Doc.AnswerOf<typeof SignInWays>> => ({
       oidc: oidc === undefined ? null : { name: oidc.name, url: OIDC_PATH },
     }),
   });

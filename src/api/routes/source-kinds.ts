@@ -4,25 +4,25 @@ import type { PulledFacts } from "../../intake/messages/pullers.ts";
 import type { SourceKindRules } from "../../model/source.ts";
 import type { NamedConnection } from "../../queues/connections.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, closed, count, nullable, shape, shows, text, textOrNull } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { ConnectionState } from "./operation.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR_READ, READ, routesOf } from "./route.ts";
 
-const SourceKind = shape("SourceKind", () => ({
-  name: text("github", "For `kind` of a source"),
+const SourceKind = Doc.shape("SourceKind", () => ({
+  name: Doc.text("github", "For `kind` of a source"),
   needs_secret: Type.Boolean({ description: "A source of it needs at least one secret", examples: [true] }),
   pulled: Type.Boolean({ description: "It takes messages from a queue of a broker", examples: [false] }),
   has_manifest: Type.Boolean({ description: "A source of it may have a `manifest`", examples: [false] }),
-  options: nullable(Type.With(Anything, { description: "A JSON Schema of `options`; null: there are none" })),
+  options: Doc.nullable(Type.With(Doc.Anything, { description: "A JSON Schema of `options`; null: there are none" })),
 }));
 
-const SourceQueue = shape("SourceQueue", () => ({
-  source: text(EXAMPLE.queueSource),
-  connection: closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }),
-  depth: nullable(count(3, "Messages that wait in it; null where the broker does not tell")),
-  trouble: textOrNull("Why its messages cannot be taken or parked, and what to do"),
+const SourceQueue = Doc.shape("SourceQueue", () => ({
+  source: Doc.text(EXAMPLE.queueSource),
+  connection: Doc.closed({ kind: Doc.text("amqp"), name: Doc.text("default"), state: ConnectionState }),
+  depth: Doc.nullable(Doc.count(3, "Messages that wait in it; null where the broker does not tell")),
+  trouble: Doc.textOrNull("Why its messages cannot be taken or parked, and what to do"),
 }));
 
 /** What somebody needs to know in order to declare a source, and how the queues are that sources take from. */
@@ -31,7 +31,7 @@ export function addSourceKindRoutes(app: FastifyInstance, { sourceKinds, pullers
 
   route("GET /api/v1/source-kinds", READ, "List the kinds of sources", {
     answer: () =>
-      shows(closed({ data: Type.Array(SourceKind) }), "Those of this gateway, with what plugins bring", {
+      Doc.shows(Doc.closed({ data: Type.Array(SourceKind) }), "Those of this gateway, with what plugins bring", {
         data: [{ name: "github", needs_secret: true, pulled: false, has_manifest: false, options: null }],
       }),
     handle: () => ({ data: [...sourceKinds.values()].map(presentKind) }),
@@ -40,7 +40,7 @@ export function addSourceKindRoutes(app: FastifyInstance, { sourceKinds, pullers
   // Queues of a broker belong to the gateway: messages of several tenants may lie in one.
   route("GET /api/v1/source-queues", OPERATOR_READ, "List the queues that sources take from", {
     answer: () =>
-      shows(closed({ data: Type.Array(SourceQueue) }), "One for each active source that takes from a queue", {
+      Doc.shows(Doc.closed({ data: Type.Array(SourceQueue) }), "One for each active source that takes from a queue", {
         data: [],
       }),
     handle() {

@@ -8,61 +8,46 @@ import type { Caller } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
 import { maskOptions, type SourceRecord } from "../../resources/sources/source-record.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  closed,
-  ETAG,
-  exampleOf,
-  extended,
-  IF_MATCH,
-  ManagedByDocs,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  shows,
-  text,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime, presentAs } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes, asked, onceScope, type Saved } from "./resource-routes.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
-named("SourceInput", SourceInput);
-named("SourceChange", SourceChange);
+Doc.named("SourceInput", SourceInput);
+Doc.named("SourceChange", SourceChange);
 
-const settings = () => shownFields(SourceInput);
+const settings = () => Doc.shownFields(SourceInput);
 
-const Secret = closed(() => ({
-  id: text(EXAMPLE.sourceSecret),
+const Secret = Doc.closed(() => ({
+  id: Doc.text(EXAMPLE.sourceSecret),
   current: Type.Boolean({ examples: [true] }),
-  hint: text("…nc5A", "The last characters of the secret"),
-  created_at: Time,
-  ends_at: nullable(Time),
+  hint: Doc.text("…nc5A", "The last characters of the secret"),
+  created_at: Doc.Time,
+  ends_at: Doc.nullable(Doc.Time),
 }));
 
 /** The fields that can be set, and read-only fields. */
-const Source = shape("Source", () => ({
+const Source = Doc.shape("Source", () => ({
   ...settings(),
   auth: Type.With(settings().auth, { examples: [{ header: "X-Shop-Token", token: "***" }] }),
   secrets: Type.Array(Secret, { description: "The secrets that are valid now, without their values" }),
-  event_type: nullable(text("shop.order", "Null when the kind of source determines it")),
-  path_token: nullable(text("***", "Masked, except in the answer to create")),
-  managed_by: ManagedByDocs,
-  created_at: Time,
-  updated_at: Time,
-  last_request_at: nullable(Time),
+  event_type: Doc.nullable(Doc.text("shop.order", "Null when the kind of source determines it")),
+  path_token: Doc.nullable(Doc.text("***", "Masked, except in the answer to create")),
+  managed_by: Doc.ManagedByDocs,
+  created_at: Doc.Time,
+  updated_at: Doc.Time,
+  last_request_at: Doc.nullable(Doc.Time),
 }));
 
-const SourceWithSecret = named(
+const SourceWithSecret = Doc.named(
   "SourceWithSecret",
-  extended(Source, () => ({ secret: Type.String() })),
+  Doc.extended(Source, () => ({ secret: Type.String() })),
 );
 
 const params = { name: EXAMPLE.ownSource };
-const shown = () => ({ schema: Source, headers: ETAG });
+const shown = () => ({ schema: Source, headers: Doc.ETAG });
 const given = {
   auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e47d6" },
   content_types: ["application/json"],
@@ -77,7 +62,7 @@ const ListQuery = pageQuery({
 });
 type ListQuery = Static<typeof ListQuery>;
 
-const RotateBody = closed({
+const RotateBody = Doc.closed({
   secret: Type.Optional(
     Type.String({
       minLength: 1,
@@ -175,7 +160,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
   function addStatusRoute(action: string, status: SourceStatus, summary: string, description: string): void {
     route(`POST /api/v1/sources/:name/${action}`, ADMIN, summary, {
       example: { params },
-      headers: IF_MATCH,
+      headers: Doc.IF_MATCH,
       answer: () => ({ ...shown(), description, example: { status } }),
       errors: ["precondition_failed"],
       handle: async (request, reply) =>
@@ -187,11 +172,11 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
   addStatusRoute("close", "closed", "Close a source: its senders get 410", "Closed");
 
   route("POST /api/v1/sources/:name/rotate-secret", ADMIN, "Rotate the secret of a source", {
-    body: nullable(RotateBody),
+    body: Doc.nullable(RotateBody),
     description: "The new secret is the current one at once. Earlier secrets stay valid until the overlap ends.",
     example: { params, body: { secret: EXAMPLE.nextSecret, overlap_s: 86_400 } },
     answer: () =>
-      shows(SourceWithSecret, "The source with the new secret, which is not shown again", {
+      Doc.shows(SourceWithSecret, "The source with the new secret, which is not shown again", {
         secret: EXAMPLE.nextSecret,
       }),
     errors: ["conflict"],
@@ -206,7 +191,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
 
   route("DELETE /api/v1/sources/:name/secrets/:id", ADMIN, "Delete a secret of a source at once", {
     example: { params: { name: EXAMPLE.ownSource, id: EXAMPLE.sourceSecret } },
-    answer: () => shows(Source, "The secret is no longer valid", { secrets: [] }),
+    answer: () => Doc.shows(Source, "The secret is no longer valid", { secrets: [] }),
     errors: ["conflict"],
     async handle(request, reply) {
       const { name, id } = request.params;
@@ -220,8 +205,8 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
     description: "The gateway logs that the path was read.",
     example: { params },
     answer: () =>
-      shows(
-        closed({ name: Type.String(), path_token: Type.String(), path: Type.String() }),
+      Doc.shows(
+        Doc.closed({ name: Type.String(), path_token: Type.String(), path: Type.String() }),
         "The path to which webhooks of this source are sent",
         {
           name: EXAMPLE.ownSource,
@@ -241,7 +226,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
 }
 
 /** The one mapping of a source to the wire, without secrets: answers that may show one add it. */
-function presentSource(record: SourceRecord): AnswerOf<typeof Source> {
+function presentSource(record: SourceRecord): Doc.AnswerOf<typeof Source> {
   const { source, state, managedBy, createdAt, updatedAt } = record;
   const { auth, pathToken, secrets } = state;
   return {

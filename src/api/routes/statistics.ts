@@ -15,56 +15,43 @@ import { oneOf } from "../../model/shape.ts";
 import { SUBSCRIPTION_STATUSES } from "../../model/subscription.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  Count,
-  countOf,
-  exampleOf,
-  nullable,
-  shape,
-  shows,
-  text,
-  Time,
-  type AnswerDocs,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { READ, routesOf } from "./route.ts";
 
 /** The result of `presentCounters`. */
 export const CounterDocs = {
-  delivery_count: countOf("Attempts"),
-  success_count: Count,
-  failure_count: Count,
-  last_delivery: nullable(Time),
-  open_count: Count,
-  dead_count: Count,
+  delivery_count: Doc.countOf("Attempts"),
+  success_count: Doc.Count,
+  failure_count: Doc.Count,
+  last_delivery: Doc.nullable(Doc.Time),
+  open_count: Doc.Count,
+  dead_count: Doc.Count,
 };
 
 const share = (description: string, example: number) =>
-  nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }));
+  Doc.nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }));
 
 /** Shares of deliveries, not of attempts. */
 export const DELIVERED = "Of the deliveries that ended, the share that was delivered; null when none ended";
 export const FIRST_TRY = "The same for those that were delivered at the first try";
 
 const figures = {
-  delivered_count: count(98, "Deliveries that were delivered"),
+  delivered_count: Doc.count(98, "Deliveries that were delivered"),
   delivered_rate: share(DELIVERED, 0.99),
   first_try_rate: share(FIRST_TRY, 0.97),
-  attempt_count: count(100),
-  success_count: count(99),
-  failure_count: count(1),
+  attempt_count: Doc.count(100),
+  success_count: Doc.count(99),
+  failure_count: Doc.count(1),
   success_rate: share("Of the attempts, the share that succeeded; null without attempts", 0.99),
-  latency_p50_ms: nullable(Type.Number({ minimum: 0, examples: [42.1] })),
-  latency_p99_ms: nullable(Type.Number({ minimum: 0, examples: [198.6] })),
+  latency_p50_ms: Doc.nullable(Type.Number({ minimum: 0, examples: [42.1] })),
+  latency_p99_ms: Doc.nullable(Type.Number({ minimum: 0, examples: [198.6] })),
 };
 
 const BucketS = Type.Integer({ description: "The seconds that each entry of the series covers", examples: [60] });
 const taken = {
-  event_count: nullable(
+  event_count: Doc.nullable(
     Type.Integer({
       minimum: 0,
       description: "Accepted events; null when asked for one tenant or subscription",
@@ -73,10 +60,10 @@ const taken = {
   ),
 };
 
-const Window = shape("StatisticsWindow", "Counters of attempts and their results", () => ({
+const Window = Doc.shape("StatisticsWindow", "Counters of attempts and their results", () => ({
   ...figures,
   bucket_s: BucketS,
-  series: Type.Array(closed({ at: Time, ...figures }), { description: "Sorted by time, latest last" }),
+  series: Type.Array(Doc.closed({ at: Doc.Time, ...figures }), { description: "Sorted by time, latest last" }),
 }));
 
 const windows = {
@@ -88,42 +75,44 @@ const windows = {
   }),
 };
 
-const StatisticsSeries = shape("StatisticsSeries", () => ({
-  window: choice(Object.keys(WINDOWS) as WindowName[]),
+const StatisticsSeries = Doc.shape("StatisticsSeries", () => ({
+  window: Doc.choice(Object.keys(WINDOWS) as WindowName[]),
   ...figures,
   ...taken,
   bucket_s: BucketS,
-  series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "Sorted by time, latest last" }),
+  series: Type.Array(Doc.closed({ at: Doc.Time, ...figures, ...taken }), {
+    description: "Sorted by time, latest last",
+  }),
 }));
 
-const GatewayStatistics = shape("Statistics", () => ({
-  tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),
-  events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
-  deliveries: closed({
-    created: count(99),
-    open: Count,
-    delivered: count(98),
-    dead: count(1),
-    cancelled: Count,
-    dead_letters: countOf("Deliveries that are dead now; `dead` also counts those that were replayed since"),
+const GatewayStatistics = Doc.shape("Statistics", () => ({
+  tenant_id: Doc.nullable(Doc.text(EXAMPLE.tenant, "Null for all tenants")),
+  events: Doc.closed({ accepted: Doc.count(100), unmatched: Doc.count(1), duplicates: Doc.Count }),
+  deliveries: Doc.closed({
+    created: Doc.count(99),
+    open: Doc.Count,
+    delivered: Doc.count(98),
+    dead: Doc.count(1),
+    cancelled: Doc.Count,
+    dead_letters: Doc.countOf("Deliveries that are dead now; `dead` also counts those that were replayed since"),
   }),
-  attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
-  subscriptions: closed({ active: count(1), inactive: Count, suspended: Count }),
+  attempts: Doc.closed({ total: Doc.count(100), succeeded: Doc.count(99), failed: Doc.count(1) }),
+  subscriptions: Doc.closed({ active: Doc.count(1), inactive: Doc.Count, suspended: Doc.Count }),
   ...windows,
 }));
 
 /** The example, with a day by hour. */
-function withFigures(description: string, schema: TSchema, more: object = {}): AnswerDocs {
-  const example = { ...exampleOf(schema), ...more, last_24h: { ...exampleOf(Window), bucket_s: 3600 } };
+function withFigures(description: string, schema: TSchema, more: object = {}): Doc.AnswerDocs {
+  const example = { ...Doc.exampleOf(schema), ...more, last_24h: { ...Doc.exampleOf(Window), bucket_s: 3600 } };
   return { description, schema, example };
 }
 
 const Id = Type.Object({ id: Type.String() });
-const GatewayQuery = closed({
+const GatewayQuery = Doc.closed({
   tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this tenant" })),
 });
 
-const SeriesQuery = closed({
+const SeriesQuery = Doc.closed({
   ...GatewayQuery.properties,
   window: Type.Optional(oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" })),
   subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this subscription" })),
@@ -147,8 +136,8 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
     answer: () =>
       withFigures(
         "Exact counters, and figures of the last hour by minute and of the last day by hour",
-        shape("SubscriptionStatistics", () => ({
-          subscription_id: text(EXAMPLE.subscription),
+        Doc.shape("SubscriptionStatistics", () => ({
+          subscription_id: Doc.text(EXAMPLE.subscription),
           ...CounterDocs,
           ...windows,
         })),
@@ -164,7 +153,7 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
   route("GET /api/v1/stats/series", READ, "Get received events and attempts over time", {
     query: SeriesQuery,
     example: { query: { window: "last_15m" } },
-    answer: () => shows(StatisticsSeries, "Figures by minute for up to an hour, by hour for longer"),
+    answer: () => Doc.shows(StatisticsSeries, "Figures by minute for up to an hour, by hour for longer"),
     errors: ["not_found"],
     async handle({ query, caller }) {
       const { window = "last_1h", subscription_id: id } = query;

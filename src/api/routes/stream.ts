@@ -8,19 +8,7 @@ import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { oneOf } from "../../model/shape.ts";
 import { placeOwnerOf, type Caller } from "../../resources/keys.ts";
 import { ATTEMPT_TRIGGERS } from "../../store/port/lanes.ts";
-import {
-  choice,
-  closed,
-  extended,
-  named,
-  nullable,
-  shape,
-  text,
-  textOf,
-  textOrNull,
-  time,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { FRAME_TYPES, type FrameType } from "../stream/entries.ts";
 import { openStreamOutput, type StreamRequest } from "../stream/stream-client.ts";
 import { Delivery } from "./deliveries.ts";
@@ -30,24 +18,24 @@ import type { Parts } from "./parts.ts";
 import { DeadLetterFilter } from "./replay-bodies.ts";
 import { READ, routesOf } from "./route.ts";
 
-const EventFrame = named(
+const EventFrame = Doc.named(
   "StreamEvent",
-  extended(Event, () => ({ request: EventRequest, ...Payload })),
+  Doc.extended(Event, () => ({ request: EventRequest, ...Payload })),
 );
 
-const AttemptFrame = named(
+const AttemptFrame = Doc.named(
   "StreamAttempt",
-  extended(Delivery, () => ({
-    source: text("api", "The source of the event"),
-    subscription_name: textOrNull("Null when the subscription was deleted"),
-    attempt: closed({
+  Doc.extended(Delivery, () => ({
+    source: Doc.text("api", "The source of the event"),
+    subscription_name: Doc.textOrNull("Null when the subscription was deleted"),
+    attempt: Doc.closed({
       number: Type.Integer({ minimum: 1 }),
-      started_at: Time,
+      started_at: Doc.Time,
       duration_ms: Type.Number({ minimum: 0 }),
       result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
-      response_code: nullable(Type.Integer()),
-      error: textOrNull(),
-      trigger: choice(ATTEMPT_TRIGGERS),
+      response_code: Doc.nullable(Type.Integer()),
+      error: Doc.textOrNull(),
+      trigger: Doc.choice(ATTEMPT_TRIGGERS),
     }),
   })),
 );
@@ -58,23 +46,23 @@ const STREAM_FRAMES = {
   attempt: AttemptFrame,
   mode: EventFrame,
   alert: EventFrame,
-  ready: shape("StreamReady", () => ({
-    position: textOf("The position at which the stream begins"),
+  ready: Doc.shape("StreamReady", () => ({
+    position: Doc.textOf("The position at which the stream begins"),
   })),
-  gap: shape("StreamGap", () => ({
-    reason: choice(
+  gap: Doc.shape("StreamGap", () => ({
+    reason: Doc.choice(
       ["deleted", "unknown_position"],
       "`deleted`: events in between were deleted, by retention or by a user. `unknown_position`: the id belongs to " +
         "another store, or the store was restored from a backup since; the stream begins with new events",
     ),
-    complete_since: nullable(time("Nothing received since this time is missing; null means now")),
+    complete_since: Doc.nullable(Doc.time("Nothing received since this time is missing; null means now")),
   })),
-  dropped: shape("StreamDropped", () => ({
-    reason: choice(["too_slow", "stalled", "key_revoked", "store_fault"]),
+  dropped: Doc.shape("StreamDropped", () => ({
+    reason: Doc.choice(["too_slow", "stalled", "key_revoked", "store_fault"]),
     detail: Type.String(),
   })),
-  end: shape("StreamEnd", () => ({
-    reason: choice(["shutting_down", "caught_up"], "`caught_up`: only with `follow=false`"),
+  end: Doc.shape("StreamEnd", () => ({
+    reason: Doc.choice(["shutting_down", "caught_up"], "`caught_up`: only with `follow=false`"),
   })),
 };
 
@@ -82,7 +70,7 @@ const ID = "3f9c0a71.0.0";
 
 const ANY_TYPE = `(${FRAME_TYPES.join("|")})`;
 
-const StreamQuery = closed({
+const StreamQuery = Doc.closed({
   types: Type.Optional(
     Type.String({
       maxLength: 100,
@@ -119,7 +107,7 @@ const StreamQuery = closed({
     Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
   ),
   since: Type.Optional(
-    time("Used only without a last id: begins with events received since this time, and with attempts from now on"),
+    Doc.time("Used only without a last id: begins with events received since this time, and with attempts from now on"),
   ),
   last_event_id: Type.Optional(
     Type.String({

@@ -7,40 +7,28 @@ import { findOverlapEnd, type SigningKeys } from "../../model/signing-keys.ts";
 import { SharedSettings, type Subscription } from "../../model/subscription.ts";
 import { nameForLog } from "../../model/tenant.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  exampleOf,
-  extended,
-  named,
-  nullable,
-  shape,
-  shows,
-  text,
-  time,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime, presentAs } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, routesOf } from "./route.ts";
 
-const State = closed(() => ({
-  state: choice(["current", "next", "previous"]),
-  created_at: Time,
-  expires_at: nullable(Time),
+const State = Doc.closed(() => ({
+  state: Doc.choice(["current", "next", "previous"]),
+  created_at: Doc.Time,
+  expires_at: Doc.nullable(Doc.Time),
 }));
-const id = text(EXAMPLE.subscription);
+const id = Doc.text(EXAMPLE.subscription);
 
-const Rotation = shape("Rotation", () => ({
+const Rotation = Doc.shape("Rotation", () => ({
   id,
-  overlap_ends_at: nullable(time("Until then deliveries are signed with both secrets")),
+  overlap_ends_at: Doc.nullable(Doc.time("Until then deliveries are signed with both secrets")),
   secrets: Type.Array(State),
 }));
 
-const Secrets = shape("Secrets", () => ({
+const Secrets = Doc.shape("Secrets", () => ({
   id,
-  secret: text(EXAMPLE.secret, "The current secret"),
-  overlap_ends_at: nullable(Time),
+  secret: Doc.text(EXAMPLE.secret, "The current secret"),
+  overlap_ends_at: Doc.nullable(Doc.Time),
   rotation: Type.Enum(["automatic", "manual", "overdue"], {
     description:
       "`automatic`: the gateway rotates the secret after `secret_rotation_days`, because an active subscription of " +
@@ -48,11 +36,11 @@ const Secrets = shape("Secrets", () => ({
       "the secret is older than that",
     examples: ["manual"],
   }),
-  secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State.properties })),
-  ed25519: nullable(closed({ public_key: Type.String(), created_at: Time })),
+  secrets: Type.Array(Doc.closed({ secret: Doc.text(EXAMPLE.secret), ...State.properties })),
+  ed25519: Doc.nullable(Doc.closed({ public_key: Type.String(), created_at: Doc.Time })),
 }));
 
-const current = () => exampleOf(State);
+const current = () => Doc.exampleOf(State);
 const rotatedExample = () => ({
   id: EXAMPLE.subscription,
   overlap_ends_at: EXAMPLE.overlapEnd,
@@ -64,7 +52,7 @@ const rotatedExample = () => ({
 
 const MAX_OVERLAP_S = 31_536_000;
 
-const RotateBody = closed({
+const RotateBody = Doc.closed({
   secret: SharedSettings.properties.secret,
   overlap_s: Type.Optional(
     Type.Integer({
@@ -76,7 +64,7 @@ const RotateBody = closed({
   ),
   force: Type.Optional(Type.Boolean({ default: false, description: "Replace a rotation that is in progress" })),
 });
-const ConfirmBody = closed({
+const ConfirmBody = Doc.closed({
   retire: Type.Optional(Type.Boolean({ default: false, description: "End the overlap at once" })),
 });
 
@@ -98,16 +86,16 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   }
 
   route("POST /api/v1/subscriptions/:id/rotate-secret", ADMIN, "Rotate the secret of a subscription", {
-    body: nullable(RotateBody),
+    body: Doc.nullable(RotateBody),
     description:
       "Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the " +
       "old secret until the rotation is confirmed.",
     example: { params: { id: EXAMPLE.subscription }, body: { overlap_s: 1_209_600 } },
     answer: () =>
-      shows(
-        named(
+      Doc.shows(
+        Doc.named(
           "RotationWithSecret",
-          extended(Rotation, () => ({ secret: Type.String() })),
+          Doc.extended(Rotation, () => ({ secret: Type.String() })),
         ),
         "The new secret, which signs in addition to the old one",
         { ...rotatedExample(), secret: EXAMPLE.nextSecret },
@@ -123,10 +111,10 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   });
 
   route("POST /api/v1/subscriptions/:id/rotate-secret/confirm", ADMIN, "Confirm a rotation", {
-    body: nullable(ConfirmBody),
+    body: Doc.nullable(ConfirmBody),
     example: { params: { id: EXAMPLE.rotatingSubscription }, body: {} },
     answer: () =>
-      shows(Rotation, "The new secret is now the current one", {
+      Doc.shows(Rotation, "The new secret is now the current one", {
         id: EXAMPLE.rotatingSubscription,
         overlap_ends_at: EXAMPLE.overlapEnd,
         secrets: [current(), { ...current(), state: "previous", expires_at: EXAMPLE.overlapEnd }],
@@ -140,11 +128,11 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   });
 
   route("POST /api/v1/subscriptions/:id/rotate-secret/retire", ADMIN, "End the overlap of a rotation now", {
-    body: nullable(closed({})),
+    body: Doc.nullable(Doc.closed({})),
     example: { params: { id: EXAMPLE.rotatingSubscription } },
     answer: () =>
-      shows(Rotation, "Only the new secret is valid now", {
-        ...exampleOf(Rotation),
+      Doc.shows(Rotation, "Only the new secret is valid now", {
+        ...Doc.exampleOf(Rotation),
         id: EXAMPLE.rotatingSubscription,
       }),
     errors: ["conflict"],
@@ -158,7 +146,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   route("GET /api/v1/subscriptions/:id/secret", ADMIN, "Get the secrets of a subscription", {
     description: "Each call is logged.",
     example: { params: { id: EXAMPLE.subscription } },
-    answer: () => shows(Secrets, "The secrets that sign deliveries"),
+    answer: () => Doc.shows(Secrets, "The secrets that sign deliveries"),
     async handle(request, reply) {
       const boundTo = request.caller?.tenantId;
       const subscription = subscriptions.getFor("use", request.params.id, { tenantId: boundTo, boundTo });

@@ -6,18 +6,7 @@ import { ownerOf, type Subscription as KnownSubscription, type SubscriptionInput
 import { allows } from "../../resources/keys.ts";
 import type { SubscriptionRights } from "../../resources/subscriptions/subscription-access.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  closed,
-  Count,
-  ETAG,
-  extended,
-  IF_MATCH,
-  named,
-  nullable,
-  shows,
-  textOf,
-  textOrNull,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes, asked, onceScope, type Adopted, type Asked, type Saved } from "./resource-routes.ts";
@@ -25,12 +14,12 @@ import { ADMIN, READ, routesOf } from "./route.ts";
 import { presentSubscription, Subscription, SubscriptionChange, subscriptionExample } from "./subscription-shape.ts";
 
 const params = { id: EXAMPLE.subscription };
-const SHOWN = { schema: Subscription, headers: ETAG };
+const SHOWN = { schema: Subscription, headers: Doc.ETAG };
 const refusals = ["managed_by_config", "conflict"] as const;
-const acted = { headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+const acted = { headers: Doc.IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
 const request = { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"] };
 
-const ResumeBody = closed({
+const ResumeBody = Doc.closed({
   held: withDefault(
     oneOf(["deliver", "skip"], {
       description: "Whether held deliveries are sent or cancelled",
@@ -168,9 +157,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
       example: subscriptionExample(),
       made: {
         description: "Created. The answer shows the secret",
-        schema: named(
+        schema: Doc.named(
           "SubscriptionWithSecret",
-          extended(Subscription, () => ({ secret: textOf("Shown only here and by `/secret`") })),
+          Doc.extended(Subscription, () => ({ secret: Doc.textOf("Shown only here and by `/secret`") })),
         ),
         example: { ...subscriptionExample(), secret: EXAMPLE.secret },
       },
@@ -198,11 +187,11 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
         answer: { example: { ...subscriptionExample(), timeout: 10 } },
       },
       remove: {
-        answer: shows(
-          closed({
+        answer: Doc.shows(
+          Doc.closed({
             id: Type.String(),
-            cancelled_deliveries: Count,
-            job_id: textOrNull("The id of the job that cancels the remaining deliveries when there are many"),
+            cancelled_deliveries: Doc.Count,
+            job_id: Doc.textOrNull("The id of the job that cancels the remaining deliveries when there are many"),
           }),
           "Deleted; its open deliveries are cancelled",
           { ...params, cancelled_deliveries: 0, job_id: null },
@@ -223,15 +212,15 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
   });
 
   route("POST /api/v1/subscriptions/:id/resume", ADMIN, "Resume a subscription, with or without its held deliveries", {
-    body: nullable(ResumeBody),
+    body: Doc.nullable(ResumeBody),
     ...acted,
     example: { params, body: { held: "deliver" } },
     answer: () => ({
       ...SHOWN,
       description: "The subscription, which is active again",
-      schema: named(
+      schema: Doc.named(
         "ResumedSubscription",
-        extended(Subscription, () => ({ skipped_deliveries: Count })),
+        Doc.extended(Subscription, () => ({ skipped_deliveries: Doc.Count })),
       ),
       example: { ...subscriptionExample(), skipped_deliveries: 0 },
     }),

@@ -10,70 +10,59 @@ import { DEFAULT_RULES, MODES, TargetChange, TargetInput, type Mode } from "../.
 import { rejectFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
 import { CONDITIONS, type KnownTarget } from "../../resources/target-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  Count,
-  countOf,
-  exampleOf,
-  flag,
-  ManagedByDocs,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  shows,
-  textOrNull,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { cutPage, pageOf, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
-named("TargetInput", TargetInput);
-named("TargetChange", TargetChange);
+Doc.named("TargetInput", TargetInput);
+Doc.named("TargetChange", TargetChange);
 
-const Mode = choice(MODES, "`QUEUE`: deliveries wait until the destination is back");
+const Mode = Doc.choice(MODES, "`QUEUE`: deliveries wait until the destination is back");
 
-export const ConditionDocs = choice(
+export const ConditionDocs = Doc.choice(
   CONDITIONS,
   "The one word for how it is: `healthy`; `failing`, when attempts fail or its health check does; `down`, when its " +
     "deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway",
 );
 
 /** The fields that can be set, and read-only fields. */
-const Target = shape("Target", "A destination of subscriptions", () => ({
-  ...shownFields(TargetInput),
+const Target = Doc.shape("Target", "A destination of subscriptions", () => ({
+  ...Doc.shownFields(TargetInput),
   name: Type.String({
     description: "The name of the target, or of the subscription that it belongs to",
     examples: ["erp"],
   }),
-  shared: flag("True when several subscriptions may use the target; false when it belongs to one subscription"),
+  shared: Doc.flag("True when several subscriptions may use the target; false when it belongs to one subscription"),
   subscriptions: Type.Array(Type.String(), { description: "The ids of the subscriptions that use the target" }),
   mode: Mode,
-  forced: nullable(choice(MODES, "The mode that an operator has set")),
-  since: nullable(Time),
-  reason: textOrNull("Why the target is in its mode; null when the mode never changed"),
-  health: choice(["ok", "error"]),
+  forced: Doc.nullable(Doc.choice(MODES, "The mode that an operator has set")),
+  since: Doc.nullable(Doc.Time),
+  reason: Doc.textOrNull("Why the target is in its mode; null when the mode never changed"),
+  health: Doc.choice(["ok", "error"]),
   condition: ConditionDocs,
-  checked_at: nullable(Time),
-  queue_length: countOf("Open deliveries"),
-  failures: countOf("Failed attempts in a row"),
-  last_error: textOrNull(),
-  managed_by: ManagedByDocs,
-  health_url: textOrNull("Null when a delivery is used to find out whether the destination is back"),
+  checked_at: Doc.nullable(Doc.Time),
+  queue_length: Doc.countOf("Open deliveries"),
+  failures: Doc.countOf("Failed attempts in a row"),
+  last_error: Doc.textOrNull(),
+  managed_by: Doc.ManagedByDocs,
+  health_url: Doc.textOrNull("Null when a delivery is used to find out whether the destination is back"),
 }));
 
 const SETTINGS = { health_url: "https://erp.example.com/healthz", health_interval_s: 30, failures_to_open: 5 };
-const sharedExample = () => ({ ...exampleOf(Target), name: EXAMPLE.ownTarget, shared: true, ...SETTINGS });
-const targetExample = () => ({ ...exampleOf(Target), name: EXAMPLE.newName, subscriptions: [EXAMPLE.subscription] });
+const sharedExample = () => ({ ...Doc.exampleOf(Target), name: EXAMPLE.ownTarget, shared: true, ...SETTINGS });
+const targetExample = () => ({
+  ...Doc.exampleOf(Target),
+  name: EXAMPLE.newName,
+  subscriptions: [EXAMPLE.subscription],
+});
 
 const OfTenant = { tenant_id: Type.Optional(Type.String({ maxLength: 128 })) };
 const ListQuery = pageQuery({ cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })), ...OfTenant });
-const OneQuery = closed(OfTenant);
-const ModeBody = closed({
+const OneQuery = Doc.closed(OfTenant);
+const ModeBody = Doc.closed({
   mode: oneOf([...MODES, "auto"], {
     description: "A mode that is set stays until `auto`, which lets the target's health decide again",
   }),
@@ -191,7 +180,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
       "however often attempts fail.",
     example: { params: { name: EXAMPLE.subscription }, body: { mode: "QUEUE" } },
     answer: () =>
-      shows(Target, "The target", {
+      Doc.shows(Target, "The target", {
         ...targetExample(),
         mode: "QUEUE",
         forced: "QUEUE",
@@ -209,7 +198,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("POST /api/v1/subscriptions/:id/drain", ADMIN, "Send waiting deliveries now, whatever the mode", {
-    body: nullable(closed({})),
+    body: Doc.nullable(Doc.closed({})),
     description:
       "Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent now, " +
       "too.",
@@ -217,7 +206,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     answer: () => ({
       status: 202,
       description: "Sending has begun",
-      schema: closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Count }),
+      schema: Doc.closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Doc.Count }),
       example: { id: EXAMPLE.subscription, target: EXAMPLE.newName, mode: "QUEUE", waiting: 12 },
     }),
     errors: ["conflict"],
@@ -247,7 +236,10 @@ function presentTarget(known: KnownTarget, facts: TargetFacts) {
   return presentAs(Target, {
     ...rules,
     ...facts,
-    ...{ preset, url, maxBytes, description },
+    preset,
+    url,
+    maxBytes,
+    description,
     shared: declared !== undefined,
     subscriptions: subscriptions.map(({ id }) => id),
     managedBy,

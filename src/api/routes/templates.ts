@@ -10,20 +10,20 @@ import { DEFAULT_KIND } from "../../model/subscription.ts";
 import { listNamedSchemas } from "../../resources/event-types/event-types.ts";
 import { TEMPLATE_LIMITS, type Template, type TemplateFacts } from "../../sandbox/templates/templates.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, nullable, shows, text, textOrNull } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { lowerNames, SampleEvent, StoredEventId } from "./filters.ts";
 import type { Parts } from "./parts.ts";
 import { READ, routesOf } from "./route.ts";
 
-const TemplatePreview = closed(() => ({
-  problems: Type.Array(closed({ field: text("template.body"), message: Type.String() }), {
+const TemplatePreview = Doc.closed(() => ({
+  problems: Type.Array(Doc.closed({ field: Doc.text("template.body"), message: Type.String() }), {
     description: "Problems for which a subscription with these templates would be rejected",
   }),
-  rendered: nullable(Type.Array(closed({ name: text("template.body"), text: Type.String() }))),
-  fault: textOrNull("The problem for which the delivery would become a dead letter"),
+  rendered: Doc.nullable(Type.Array(Doc.closed({ name: Doc.text("template.body"), text: Type.String() }))),
+  fault: Doc.textOrNull("The problem for which the delivery would become a dead letter"),
 }));
 
-const GivenTemplate = closed({
+const GivenTemplate = Doc.closed({
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   text: Type.String({ maxLength: TEMPLATE_LIMITS.maxLength }),
   place: Type.Optional(
@@ -33,7 +33,7 @@ const GivenTemplate = closed({
   ),
 });
 
-const PreviewBody = closed({
+const PreviewBody = Doc.closed({
   subscription_id: Type.Optional(
     Type.String({ maxLength: 128, description: "Render the templates of this subscription" }),
   ),
@@ -75,7 +75,7 @@ export function addTemplateRoutes(app: FastifyInstance, parts: Parts): void {
       },
     },
     answer: () =>
-      shows(TemplatePreview, "The rendered texts, and any problems", {
+      Doc.shows(TemplatePreview, "The rendered texts, and any problems", {
         problems: [],
         rendered: [{ name: "template.body", text: '{"text":"Order of 12 EUR"}' }],
         fault: null,

@@ -15,19 +15,7 @@ import { quotasOf } from "../../resources/tenants.ts";
 import { ERASURE_STAGES, type ErasureRow } from "../../store/port/erasures.ts";
 import type { TenantUsage } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  closed,
-  count,
-  Count,
-  exampleOf,
-  ManagedByDocs,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  text,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { describePattern } from "../validation.ts";
 import { pageOf, pageQuery, type PageParameters } from "./paging.ts";
@@ -35,28 +23,28 @@ import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 
-named("TenantInput", TenantInput);
-named("TenantSettings", TenantSettings);
+Doc.named("TenantInput", TenantInput);
+Doc.named("TenantSettings", TenantSettings);
 
 /** The fields that can be set, and read-only fields. */
-const Tenant = shape("Tenant", () => ({
-  ...shownFields(TenantInput),
-  name: text("Acme", "A name for people"),
+const Tenant = Doc.shape("Tenant", () => ({
+  ...Doc.shownFields(TenantInput),
+  name: Doc.text("Acme", "A name for people"),
   contacts: Type.Array(
-    closed({
-      email: Type.Optional(text("ops@acme.example")),
+    Doc.closed({
+      email: Type.Optional(Doc.text("ops@acme.example")),
       phone: Type.Optional(Type.String()),
       url: Type.Optional(Type.String()),
       about: Type.Array(Type.String(), { examples: [["suspended", "failing", "rotation"]] }),
     }),
     { description: "Further contacts, and the events that each gets", examples: [[]] },
   ),
-  quotas: closed(shownFields(QuotasInput)),
-  retention: closed(shownFields(RetentionInput)),
-  usage: closed({ subscriptions: Count, open_deliveries: Count, stored_bytes: Count }),
-  managed_by: ManagedByDocs,
-  created_at: Time,
-  updated_at: Time,
+  quotas: Doc.closed(Doc.shownFields(QuotasInput)),
+  retention: Doc.closed(Doc.shownFields(RetentionInput)),
+  usage: Doc.closed({ subscriptions: Doc.Count, open_deliveries: Doc.Count, stored_bytes: Doc.Count }),
+  managed_by: Doc.ManagedByDocs,
+  created_at: Doc.Time,
+  updated_at: Doc.Time,
 }));
 
 const settings = {
@@ -66,24 +54,28 @@ const settings = {
   quotas: { subscriptions: 10_000 },
 };
 
-const Erasure = shape("TenantErasure", "The progress of a tenant's erasure, which continues after a restart", () => ({
-  tenant_id: text(EXAMPLE.erasedTenant),
-  status: Type.Enum(["running", "completed"], { examples: ["running"] }),
-  stage: Type.Enum([...ERASURE_STAGES], {
-    description: "The kind of data that is being erased now",
-    examples: ["events"],
+const Erasure = Doc.shape(
+  "TenantErasure",
+  "The progress of a tenant's erasure, which continues after a restart",
+  () => ({
+    tenant_id: Doc.text(EXAMPLE.erasedTenant),
+    status: Type.Enum(["running", "completed"], { examples: ["running"] }),
+    stage: Type.Enum([...ERASURE_STAGES], {
+      description: "The kind of data that is being erased now",
+      examples: ["events"],
+    }),
+    total: Doc.count(1200, "The number of events at the start"),
+    events: Doc.count(400, "Erased events"),
+    deliveries: Doc.count(800, "Erased deliveries"),
+    bytes: Doc.count(512_000, "The size of the erased bodies in bytes"),
+    requests: Doc.count(0, "Erased requests"),
+    records: Doc.count(7, "Erased subscriptions, keys, sources and other configuration"),
+    audit_entries: Doc.count(0, "Audit log entries whose content was erased; that they existed stays visible"),
+    started_at: Doc.Time,
+    completed_at: Doc.nullable(Doc.Time),
   }),
-  total: count(1200, "The number of events at the start"),
-  events: count(400, "Erased events"),
-  deliveries: count(800, "Erased deliveries"),
-  bytes: count(512_000, "The size of the erased bodies in bytes"),
-  requests: count(0, "Erased requests"),
-  records: count(7, "Erased subscriptions, keys, sources and other configuration"),
-  audit_entries: count(0, "Audit log entries whose content was erased; that they existed stays visible"),
-  started_at: Time,
-  completed_at: nullable(Time),
-}));
-const erasure = () => ({ schema: Erasure, example: exampleOf(Erasure) });
+);
+const erasure = () => ({ schema: Erasure, example: Doc.exampleOf(Erasure) });
 
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 
@@ -172,7 +164,7 @@ function presentTenant(
   });
 }
 
-const EraseBody = closed({
+const EraseBody = Doc.closed({
   confirm: Type.Optional(
     Type.String({
       minLength: 1,

@@ -6,15 +6,18 @@ import { formatDeliveryId } from "../../model/ids.ts";
 import { TEST_EVENT_TYPE } from "../../model/pattern.ts";
 import { isFor } from "../../model/subscription.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, extended, named, nullable, shape, shows, text } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { Attempt, createDeliveryPresenter, Delivery, presentAttempt } from "./deliveries.ts";
 import { StoredEventId } from "./filters.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, routesOf } from "./route.ts";
 
-const TestAttempt = named(
+const TestAttempt = Doc.named(
   "TestAttempt",
-  extended(Attempt, () => ({ delivery_id: text(EXAMPLE.deadDelivery), event_id: text(EXAMPLE.webhookEvent) })),
+  Doc.extended(Attempt, () => ({
+    delivery_id: Doc.text(EXAMPLE.deadDelivery),
+    event_id: Doc.text(EXAMPLE.webhookEvent),
+  })),
 );
 
 export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
@@ -25,12 +28,12 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
     subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
 
   route("POST /api/v1/subscriptions/:id/test", ADMIN, "Send a test event", {
-    body: nullable(closed({})),
+    body: Doc.nullable(Doc.closed({})),
     description:
       "Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is " +
       "suspended. There is one attempt, and a failure does not count against the destination.",
     example: { params: { id: EXAMPLE.subscription } },
-    answer: () => shows(TestAttempt, "The attempt, whether it succeeded or not"),
+    answer: () => Doc.shows(TestAttempt, "The attempt, whether it succeeded or not"),
     otherAnswers: () => [
       {
         status: 202,
@@ -56,18 +59,18 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
   });
 
   route("POST /api/v1/subscriptions/:id/preview", ADMIN, "Preview the request of an event", {
-    body: closed({ event_id: StoredEventId }),
+    body: Doc.closed({ event_id: StoredEventId }),
     description:
       "Shows the request of the first attempt, in the subscription's format and signed with its current secrets. " +
       "Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription " +
       "sets are masked.",
     example: { params: { id: EXAMPLE.subscription }, body: { event_id: EXAMPLE.event } },
     answer: () =>
-      shows(
-        shape("RequestPreview", () => ({
-          method: text("POST"),
-          headers: Type.Array(closed({ name: text("Content-Type"), value: text("application/json") })),
-          body_base64: text("eyJpZCI6N30=", "The body, byte for byte"),
+      Doc.shows(
+        Doc.shape("RequestPreview", () => ({
+          method: Doc.text("POST"),
+          headers: Type.Array(Doc.closed({ name: Doc.text("Content-Type"), value: Doc.text("application/json") })),
+          body_base64: Doc.text("eyJpZCI6N30=", "The body, byte for byte"),
         })),
         "The request",
       ),

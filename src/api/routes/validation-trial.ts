@@ -4,12 +4,12 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { invalidField, PosthornError } from "../../model/errors.ts";
 import { VALIDATION_LIMITS, type Validation } from "../../model/validation.ts";
-import { closed, shows } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 import { EXAMPLE_ENDPOINT, readBytes, readEndpoint, takeBytes, TryOut, VALIDATIONS_PATH } from "./validations.ts";
 
-const TrialQuery = closed({
+const TrialQuery = Doc.closed({
   version: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -69,7 +69,7 @@ export function addValidationTrialRoute(app: FastifyInstance, parts: Parts): voi
       bodyLimit: MAX_BYTES,
       description: "Shows how a webhook would be validated. Nothing is stored.",
       example: { params: EXAMPLE_ENDPOINT, body: { order_id: "1001" } },
-      answer: () => shows(TryOut, "The result, with the errors found"),
+      answer: () => Doc.shows(TryOut, "The result, with the errors found"),
       errors: ["bad_request", "invalid_validation"],
       async handle(request) {
         const endpoint = readEndpoint(request);

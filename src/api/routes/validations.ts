@@ -9,59 +9,45 @@ import type { LiveValidation } from "../../resources/validations/validation-reco
 import type { Validations } from "../../resources/validations/validations.ts";
 import { findBodyKind } from "../../sandbox/text/body-check.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  choice,
-  closed,
-  count,
-  ETAG,
-  flag,
-  IF_MATCH,
-  IF_NONE_MATCH,
-  nullable,
-  page,
-  shape,
-  text,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { cutPage, pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 
-const endpoint = text(EXAMPLE.endpoint);
+const endpoint = Doc.text(EXAMPLE.endpoint);
 const version = Type.Integer({
   minimum: 1,
   description: "Both formats of an endpoint share one sequence of numbers",
   examples: [2],
 });
 const made = {
-  format: choice(VALIDATION_FORMATS, "`json`: a JSON Schema, rules or both; `xsd`: an XML Schema"),
-  size: count(87),
-  created_at: Time,
-  created_by: text(EXAMPLE.key, "The id of the API key, or `folder`"),
+  format: Doc.choice(VALIDATION_FORMATS, "`json`: a JSON Schema, rules or both; `xsd`: an XML Schema"),
+  size: Doc.count(87),
+  created_at: Doc.Time,
+  created_by: Doc.text(EXAMPLE.key, "The id of the API key, or `folder`"),
 };
 
-const Validation = shape("Validation", () => ({ endpoint, version, ...made }));
+const Validation = Doc.shape("Validation", () => ({ endpoint, version, ...made }));
 
-const ValidationVersion = shape("ValidationVersion", () => ({
+const ValidationVersion = Doc.shape("ValidationVersion", () => ({
   version,
   ...made,
-  deleted: flag("Whether this version records that the validation was deleted"),
-  restored_from: nullable(Type.Integer({ description: "The version that was restored" })),
+  deleted: Doc.flag("Whether this version records that the validation was deleted"),
+  restored_from: Doc.nullable(Type.Integer({ description: "The version that was restored" })),
   in_force: Type.Boolean({ examples: [true] }),
 }));
 
-export const TryOut = shape("ValidationTryOut", () => ({
+export const TryOut = Doc.shape("ValidationTryOut", () => ({
   valid: Type.Boolean(),
   endpoint,
-  validation: nullable(
-    text(EXAMPLE.endpoint, "Which validation was used: the endpoint's own or `default`; null when there is none"),
+  validation: Doc.nullable(
+    Doc.text(EXAMPLE.endpoint, "Which validation was used: the endpoint's own or `default`; null when there is none"),
   ),
   errors: Type.Array(
-    closed({
-      path: text("/order_id", "A JSON Pointer; for XML, an XPath"),
-      message: text("must be integer"),
+    Doc.closed({
+      path: Doc.text("/order_id", "A JSON Pointer; for XML, an XPath"),
+      message: Doc.text("must be integer"),
       line: Type.Optional(Type.Integer({ description: "In XML" })),
     }),
     { description: "At most 100 errors" },
@@ -73,14 +59,14 @@ const updated = { status: Type.Literal("validation_updated"), endpoint };
 
 const Format = Type.Optional(oneOf(VALIDATION_FORMATS));
 const Version = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const ReadQuery = closed({ format: Format, version: Type.Optional(Version) });
-const DeleteQuery = closed({ format: Format });
+const ReadQuery = Doc.closed({ format: Format, version: Type.Optional(Version) });
+const DeleteQuery = Doc.closed({ format: Format });
 const VersionsQuery = pageQuery({
   cursor: Type.Optional(
     Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the previous page" }),
   ),
 });
-const RollbackBody = closed({ version: Version });
+const RollbackBody = Doc.closed({ version: Version });
 /** May be of several content types, and is stored unchanged. */
 const Document = Type.Unknown({
   description:
@@ -97,7 +83,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
   route(`GET ${VALIDATIONS_PATH}`, OPERATOR, "List validations", {
     query: pageQuery({}),
     example: { query: { limit: 20 } },
-    answer: () => page(Validation, "The current validations, sorted by endpoint and format"),
+    answer: () => Doc.page(Validation, "The current validations, sorted by endpoint and format"),
     async handle({ query }) {
       const { cursor = "" } = query;
       const rest = validations.list().filter((row) => nameOf(row) > cursor);
@@ -112,9 +98,9 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
     example: { params: EXAMPLE_ENDPOINT },
     answer: () => ({
       description: "The document",
-      schema: Anything,
+      schema: Doc.Anything,
       example: EXAMPLE.validation,
-      headers: ETAG,
+      headers: Doc.ETAG,
     }),
     async handle(request, reply) {
       const endpoint = readEndpoint(request);
@@ -137,8 +123,8 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
         "The document is compiled first and then takes effect at once. An invalid document is rejected, and the " +
         "previous one stays.",
       example: { params: EXAMPLE_ENDPOINT, body: EXAMPLE.validation },
-      headers: { ...IF_MATCH, ...IF_NONE_MATCH },
-      answer: () => ({ description: "The document is in effect", schema: closed(updated), headers: ETAG }),
+      headers: { ...Doc.IF_MATCH, ...Doc.IF_NONE_MATCH },
+      answer: () => ({ description: "The document is in effect", schema: Doc.closed(updated), headers: Doc.ETAG }),
       errors: ["bad_request", "invalid_validation", "conflict", "precondition_failed", "unsupported_content_type"],
       async handle(request, reply) {
         const endpoint = readEndpoint(request);
@@ -157,7 +143,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
     description:
       "Deletes both formats, or the one that you name. The deletion is a version, too, so it can be rolled back.",
     example: { params: EXAMPLE_ENDPOINT },
-    headers: IF_MATCH,
+    headers: Doc.IF_MATCH,
     answer: () => ({ status: 204, description: "Deleted; it is no longer in effect" }),
     errors: ["bad_request", "precondition_failed"],
     async handle(request, reply) {
@@ -170,7 +156,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
   route(`GET ${VALIDATIONS_PATH}/:endpoint/versions`, OPERATOR, "List the versions of a validation", {
     query: VersionsQuery,
     example: { params: EXAMPLE_ENDPOINT, query: { limit: 20 } },
-    answer: () => page(ValidationVersion, "Versions, latest first; none is ever overwritten"),
+    answer: () => Doc.page(ValidationVersion, "Versions, latest first; none is ever overwritten"),
     async handle(request) {
       const endpoint = readEndpoint(request);
       const inForce = new Set(
@@ -189,15 +175,15 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: Parts
   route(`POST ${VALIDATIONS_PATH}/:endpoint/rollback`, OPERATOR, "Roll a validation back to an earlier version", {
     body: RollbackBody,
     example: { params: EXAMPLE_ENDPOINT, body: { version: 1 } },
-    headers: IF_MATCH,
+    headers: Doc.IF_MATCH,
     answer: () => ({
       description: "The restored document, as a new version",
-      schema: closed({
+      schema: Doc.closed({
         ...updated,
         version: Type.With(version, { examples: [3] }),
         restored_from: Type.With(version, { examples: [1] }),
       }),
-      headers: ETAG,
+      headers: Doc.ETAG,
     }),
     errors: ["bad_request", "invalid_validation", "precondition_failed"],
     async handle(request, reply) {
