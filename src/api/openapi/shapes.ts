@@ -3,6 +3,7 @@ import {
   Type,
   type Static,
   type TObject,
+  type TOptional,
   type TProperties,
   type TSchema,
   type TSchemaOptions,
@@ -88,6 +89,12 @@ export function closed<Properties extends TProperties>(
 ) {
   const options = { additionalProperties: false, ...(description !== undefined && { description }) };
   return typeof properties === "function" ? later(properties, options) : Type.Object(properties, options);
+}
+
+/** A closed object whose members may all be left out. */
+export function optional<Fields extends TProperties>(fields: Fields) {
+  const members = Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)]);
+  return closed(Object.fromEntries(members) as { [Name in keyof Fields]: TOptional<Fields[Name]> });
 }
 
 function later<Properties extends TProperties>(make: () => Properties, options: TSchemaOptions): TObject<Properties> {

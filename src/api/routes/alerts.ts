@@ -99,19 +99,17 @@ const params = { id: EXAMPLE.alert };
 const Note = Type.String({ maxLength: 1000, description: "For people", examples: ["The partner knows"] });
 
 const AlertQuery = pageQuery({
-  tenant_id: Type.Optional(
-    Type.String({
-      maxLength: 128,
-      description: "List the alerts of this tenant instead of those of the whole gateway",
-    }),
-  ),
-  status: Type.Optional(oneOf(["active", "cleared"])),
-  rule: Type.Optional(oneOf(ALERT_RULE_NAMES)),
-  severity: Type.Optional(oneOf(ALERT_SEVERITIES)),
-  acknowledged: Type.Optional(Type.Boolean()),
+  tenant_id: Type.String({
+    maxLength: 128,
+    description: "List the alerts of this tenant instead of those of the whole gateway",
+  }),
+  status: oneOf(["active", "cleared"]),
+  rule: oneOf(ALERT_RULE_NAMES),
+  severity: oneOf(ALERT_SEVERITIES),
+  acknowledged: Type.Boolean(),
 });
 
-const AcknowledgeBody = Doc.nullable(Doc.closed({ note: Type.Optional(Note) }));
+const AcknowledgeBody = Doc.nullable(Doc.optional({ note: Note }));
 
 const CauseName = Type.String({
   maxLength: 500,
@@ -120,20 +118,18 @@ const CauseName = Type.String({
 });
 
 const MuteBody = Doc.nullable(
-  Doc.closed({
-    for_s: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 31_536_000,
-        description: "How many seconds the mute lasts. Without it, until it is unmuted",
-      }),
-    ),
-    cause: Type.Optional(CauseName),
-    note: Type.Optional(Note),
+  Doc.optional({
+    for_s: Type.Integer({
+      minimum: 1,
+      maximum: 31_536_000,
+      description: "How many seconds the mute lasts. Without it, until it is unmuted",
+    }),
+    cause: CauseName,
+    note: Note,
   }),
 );
 
-const UnmuteBody = Doc.nullable(Doc.closed({ cause: Type.Optional(CauseName) }));
+const UnmuteBody = Doc.nullable(Doc.optional({ cause: CauseName }));
 
 export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: Parts): void {
   const route = routesOf(app, "Alerts");

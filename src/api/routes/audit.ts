@@ -68,8 +68,7 @@ const AuditVerdict = Doc.closed(() => ({
   ),
 }));
 
-const Word = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }));
-const Moment = (description: string) => Type.Optional(Doc.time(description));
+const Word = (description: string) => Type.String({ maxLength: 256, description });
 
 const ListQuery = pageQuery({
   actor: Word("`key:ID`, `config`, `gateway` or `local:USER`"),
@@ -77,8 +76,8 @@ const ListQuery = pageQuery({
   kind: Word("The kind of object: `subscription`, `source`, `key` …"),
   id: Word("The id of the object; only together with `kind`"),
   tenant_id: Word("The tenant that owns the object"),
-  since: Moment("Only entries at this time or later"),
-  until: Moment("Only entries before this time"),
+  since: Doc.time("Only entries at this time or later"),
+  until: Doc.time("Only entries before this time"),
 });
 
 export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exports }: Parts): void {

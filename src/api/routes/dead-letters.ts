@@ -8,8 +8,16 @@ import { presentAs } from "../present.ts";
 import { createDeliveryReader, Delivery, OfSubscription, replayedDelivery } from "./deliveries.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
-import { DeadLetterFilter, DeadLetterPurge, DeadLetterReplay } from "./replay-bodies.ts";
-import { BEGIN_ERRORS, begunExample, createReplayAnswers, PLANNED, Replay } from "./replays.ts";
+import {
+  BEGIN_ERRORS,
+  begunExample,
+  createReplayAnswers,
+  DeadLetterFilter,
+  DeadLetterPurge,
+  DeadLetterReplay,
+  PLANNED,
+  Replay,
+} from "./replays.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
 const DeadLetterGroup = Doc.shape(
@@ -28,7 +36,7 @@ const DeadLetterGroup = Doc.shape(
 /** What one read may look at: a group beyond it is still shown, and told to be larger. */
 const MAX_GROUPED = 50_000;
 const Fields = { ...DeadLetterFilter.properties, ...OfSubscription };
-const GroupQuery = Doc.closed(Fields);
+const GroupQuery = Doc.optional(Fields);
 
 export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
   const { store, subscriptions, replays } = parts;

@@ -93,13 +93,13 @@ export const replayedDelivery = () => ({
 });
 
 export const OfSubscription = {
-  subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
-  subscription: Type.Optional(Type.String({ maxLength: 200, description: "The id or the name of a subscription" })),
+  subscription_id: Type.String({ maxLength: 128 }),
+  subscription: Type.String({ maxLength: 200, description: "The id or the name of a subscription" }),
 };
 const ListQuery = pageQuery({
   ...OfSubscription,
-  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-  status: Type.Optional(oneOf(DELIVERY_STATES)),
+  tenant_id: Type.String({ maxLength: 128 }),
+  status: oneOf(DELIVERY_STATES),
 });
 
 interface FilterQuery {

@@ -11,7 +11,7 @@ import type { EventFilter } from "../../store/port/reads.ts";
 import * as Doc from "../openapi/shapes.ts";
 
 const text = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));
+  Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description });
 
 const MAX_LABELS = 8;
 
@@ -20,22 +20,18 @@ export const EventQuery = {
   event_type: text(EVENT_TYPE_MAX_LENGTH, "An event type, or a pattern: `*` matches one word, `#` any number of words"),
   source: text(128, "The source's name"),
   tenant_id: text(128, "Only events of this tenant; for keys that are not bound to a tenant"),
-  since: Type.Optional(Doc.time("Received at this time or later")),
-  until: Type.Optional(Doc.time("Received before this time")),
-  status: Type.Optional(oneOf(EVENT_STATUSES, { description: "The state of the event's deliveries" })),
-  unmatched: Type.Optional(Doc.flag("True: only events that no subscription matched; false: only events that one did")),
-  id: Type.Optional(
-    Type.String({
-      pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",
-      description: "An event id, or the beginning of one followed by `*`",
-    }),
-  ),
+  since: Doc.time("Received at this time or later"),
+  until: Doc.time("Received before this time"),
+  status: oneOf(EVENT_STATUSES, { description: "The state of the event's deliveries" }),
+  unmatched: Doc.flag("True: only events that no subscription matched; false: only events that one did"),
+  id: Type.String({
+    pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",
+    description: "An event id, or the beginning of one followed by `*`",
+  }),
   ordering_key: text(256, "The ordering key"),
-  label: Type.Optional(
-    Type.Union([label(), Type.Array(label(), { maxItems: MAX_LABELS })], {
-      description: "A member of the metadata: `name` or `name=value`; can be repeated",
-    }),
-  ),
+  label: Type.Union([label(), Type.Array(label(), { maxItems: MAX_LABELS })], {
+    description: "A member of the metadata: `name` or `name=value`; can be repeated",
+  }),
   data: text(
     FILTER_LIMITS.maxLength,
     'Conditions on a JSON body, as under `data` of an `event_filter`: `{"order":{"total":{"$gt":100}}}`',
@@ -47,8 +43,8 @@ function label() {
   return Type.String({ minLength: 1, maxLength: 512, pattern: "^[^\\u0000=][^\\u0000]*$" });
 }
 
-const Parameters = Type.Object(EventQuery);
-export type EventParameters = Static<typeof Parameters>;
+export const EventParameters = Doc.optional(EventQuery);
+export type EventParameters = Static<typeof EventParameters>;
 
 export function readEventFilter(query: EventParameters, { caller }: Pick<FastifyRequest, "caller">): EventFilter {
   const { event_type: type, id, label: labels } = query;

@@ -61,12 +61,12 @@ const shown = () => ({ schema: EventType, headers: Doc.ETAG });
 const change = ["managed_by_config", "precondition_failed"] as const;
 
 const ListQuery = pageQuery({
-  cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the previous page" })),
-  status: Type.Optional(oneOf(["active", "deprecated"])),
+  cursor: Type.String({ maxLength: 255, description: "`next_cursor` of the previous page" }),
+  status: oneOf(["active", "deprecated"]),
 });
 type ListQuery = Static<typeof ListQuery>;
-const ImportQuery = Doc.closed({
-  dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only show what would change" })),
+const ImportQuery = Doc.optional({
+  dry_run: Type.Boolean({ default: false, description: "Only show what would change" }),
 });
 const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
 

@@ -6,7 +6,7 @@ import type { EventFilter } from "../../store/port/reads.ts";
 import type { Export } from "../export-gate.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { EventQuery, readEventFilter } from "./event-query.ts";
+import { EventParameters, readEventFilter } from "./event-query.ts";
 import { Event, EXAMPLE_PAYLOAD, oneLine, Payload, presentEvent, presentStoredBody } from "./event-shape.ts";
 import type { Parts } from "./parts.ts";
 import { READ, routesOf } from "./route.ts";
@@ -21,7 +21,7 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Pi
   route("GET /api/v1/events/export", READ, "Export events with their bodies, as NDJSON", {
     // A HEAD request would read everything and return nothing.
     exposeHeadRoute: false,
-    query: Doc.closed(EventQuery),
+    query: EventParameters,
     description:
       "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line break.",
     example: { query: { event_type: EXAMPLE.eventType } },

@@ -27,43 +27,33 @@ const EventPage = Doc.extended(Doc.pageSchema(Event), () => ({
   skipped_bodies: Type.Optional(Doc.countOf("The number of bodies that were too large to search by `text` or `data`")),
 }));
 
-const OneQuery = Doc.closed({
-  body: Type.Optional(
-    Type.Union([Type.Literal("true"), Type.Literal("base64")], {
-      default: "true",
-      description: "`true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`",
-    }),
-  ),
+const OneQuery = Doc.optional({
+  body: Type.Union([Type.Literal("true"), Type.Literal("base64")], {
+    default: "true",
+    description: "`true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`",
+  }),
 });
 
 const MAX_RECIPIENTS = 100;
 
-const ReplayBody = Doc.closed({
-  subscription_id: Type.Optional(
-    Type.String({
-      maxLength: 128,
-      description: "Replay to this subscription only; it need not have received the event before",
-    }),
-  ),
-  subscription_ids: Type.Optional(
-    Type.Array(Type.String({ maxLength: 128 }), {
-      minItems: 1,
-      maxItems: MAX_RECIPIENTS,
-      uniqueItems: true,
-      description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
-    }),
-  ),
-  payload: Type.Optional(
-    Type.Unknown({
-      description: "The body of a new event that is sent instead; any JSON, kept byte for byte",
-    }),
-  ),
+const ReplayBody = Doc.optional({
+  subscription_id: Type.String({
+    maxLength: 128,
+    description: "Replay to this subscription only; it need not have received the event before",
+  }),
+  subscription_ids: Type.Array(Type.String({ maxLength: 128 }), {
+    minItems: 1,
+    maxItems: MAX_RECIPIENTS,
+    uniqueItems: true,
+    description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
+  }),
+  payload: Type.Unknown({
+    description: "The body of a new event that is sent instead; any JSON, kept byte for byte",
+  }),
 });
 
-const EraseQuery = Doc.closed({
-  force: Type.Optional(
-    Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
-  ),
+const EraseQuery = Doc.optional({
+  force: Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
 });
 
 /** The list of deliveries has the others. */

@@ -25,15 +25,15 @@ const FilterResult = Doc.closed(() => ({
 const Members = Type.Record(Type.String(), Type.Unknown());
 
 /** An event that the caller describes for a test. */
-export const SampleEvent = Doc.closed({
-  event_type: Type.Optional(Type.String({ maxLength: 255 })),
-  source: Type.Optional(Type.String({ maxLength: 128 })),
-  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-  priority: Type.Optional(oneOf(PRIORITIES)),
-  headers: Type.Optional(Members),
-  query: Type.Optional(Type.Union([Members, Doc.textOf("The query string of a URL")])),
-  metadata: Type.Optional(Members),
-  data: Type.Optional(Type.Unknown({ description: "The JSON body; leave it out if the body is not JSON" })),
+export const SampleEvent = Doc.optional({
+  event_type: Type.String({ maxLength: 255 }),
+  source: Type.String({ maxLength: 128 }),
+  tenant_id: Type.String({ maxLength: 128 }),
+  priority: oneOf(PRIORITIES),
+  headers: Members,
+  query: Type.Union([Members, Doc.textOf("The query string of a URL")]),
+  metadata: Members,
+  data: Type.Unknown({ description: "The JSON body; leave it out if the body is not JSON" }),
 });
 export type SampleEvent = Static<typeof SampleEvent>;
 

@@ -49,7 +49,7 @@ const KeyInput = Doc.closed({
 type KeyInput = Static<typeof KeyInput>;
 type KeyChange = Partial<Omit<KeyInput, "tenant_id">>;
 
-const ListQuery = pageQuery({ tenant_id: Type.Optional(Type.String({ maxLength: 128 })) });
+const ListQuery = pageQuery({ tenant_id: Type.String({ maxLength: 128 }) });
 type ListQuery = Static<typeof ListQuery>;
 
 export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void {

@@ -4,8 +4,8 @@ import * as Doc from "../openapi/shapes.ts";
 
 /** All lists are paged in the same way. */
 const PageQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50 })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: "`next_cursor` of the previous page" })),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
+  cursor: Type.String({ maxLength: 200, description: "`next_cursor` of the previous page" }),
 };
 
 export interface PageParameters {
@@ -14,7 +14,7 @@ export interface PageParameters {
 }
 
 export function pageQuery<More extends TProperties>(more: More) {
-  return Doc.closed({ ...PageQuery, ...more });
+  return Doc.optional({ ...PageQuery, ...more });
 }
 
 export function pageOf({ limit, cursor }: PageParameters) {

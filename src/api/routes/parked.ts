@@ -61,24 +61,24 @@ const PARKED = {
 const params = { name: EXAMPLE.queueSource };
 const errors = ["not_found", "conflict", "broker_failed"] as const;
 
-const Reason = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 256, description: "Only messages that were parked for this reason" }),
-);
+const Reason = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: "Only messages that were parked for this reason",
+});
 const ListQuery = pageQuery({ reason: Reason });
 const selection = {
   reason: Reason,
-  ids: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
-      minItems: 1,
-      maxItems: 1000,
-      description: "Only the messages with these ids from the list",
-    }),
-  ),
+  ids: Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+    minItems: 1,
+    maxItems: 1000,
+    description: "Only the messages with these ids from the list",
+  }),
 };
-const RequeueBody = Doc.closed(selection);
-const PurgeBody = Doc.closed({
+const RequeueBody = Doc.optional(selection);
+const PurgeBody = Doc.optional({
   ...selection,
-  count: Type.Optional(Doc.countOf("The number of messages to delete; if it is wrong, nothing is deleted")),
+  count: Doc.countOf("The number of messages to delete; if it is wrong, nothing is deleted"),
 });
 
 export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, logger }: Parts): void {

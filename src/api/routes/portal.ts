@@ -31,22 +31,18 @@ const ListedPortalLink = Doc.shape("ListedPortalLink", () => ({
   expires_at: Doc.Time,
 }));
 
-const LinkBody = Doc.closed({
-  access: Type.Optional(
-    oneOf(PORTAL_ACCESS, {
-      default: "manage",
-      description: "`read`: see everything; `manage`: also change subscriptions, test and replay",
-    }),
-  ),
-  expires_in_s: Type.Optional(
-    Type.Integer({
-      minimum: 60,
-      maximum: MAX_PASS_MS / 1000,
-      default: HOUR_S,
-      description: "How many seconds the link works",
-    }),
-  ),
-  theme: Type.Optional(LinkTheme),
+const LinkBody = Doc.optional({
+  access: oneOf(PORTAL_ACCESS, {
+    default: "manage",
+    description: "`read`: see everything; `manage`: also change subscriptions, test and replay",
+  }),
+  expires_in_s: Type.Integer({
+    minimum: 60,
+    maximum: MAX_PASS_MS / 1000,
+    default: HOUR_S,
+    description: "How many seconds the link works",
+  }),
+  theme: LinkTheme,
 });
 
 export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {

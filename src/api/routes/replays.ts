@@ -1,8 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
+import { DEAD_REASONS } from "../../model/delivery.ts";
 import { invalidField, PosthornError } from "../../model/errors.ts";
+import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../model/event.ts";
 import { stableId } from "../../model/ids.ts";
 import {
+  RECOVER_INCLUDES,
   REPLAY_KINDS,
   REPLAY_STATUSES,
   requestedFilter,
@@ -17,11 +20,89 @@ import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
 import type { Parts } from "./parts.ts";
-import { DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";
 import { readIdempotencyKey } from "./resource-routes.ts";
 import { ADMIN, READ, routesOf } from "./route.ts";
 
-const Filter = Doc.shape("ReplayFilter", "The filter of the request", () => ReplayStart.properties.filter.properties);
+/** The bodies of bulk requests. `replays/bulk-replays.ts` decides which filters each kind allows. */
+
+const text = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", description });
+
+const subscription_id = text("Only deliveries to this subscription");
+const tenant_id = text("Only deliveries of this tenant; for keys that are not bound to a tenant");
+const event_type = Type.String({
+  maxLength: EVENT_TYPE_MAX_LENGTH,
+  pattern: EVENT_TYPE_PATTERN,
+  description: "Only events of exactly this type",
+});
+const reason = oneOf(DEAD_REASONS, { description: "Only deliveries that are dead for this reason" });
+const include = oneOf(RECOVER_INCLUDES, {
+  default: "failed",
+  description: "Replay dead letters, events that the subscription never got, or both",
+});
+const status = Type.Literal("pending", { description: "Only pending deliveries, not those being sent right now" });
+const plan = Type.Boolean({ default: false, description: "Only count the deliveries; nothing is changed" });
+const all = Type.Literal(true, { description: "Select everything, instead of a filter" });
+
+export const DeadLetterFilter = Doc.optional({
+  subscription_id,
+  tenant_id,
+  reason,
+  event_type,
+  since: Doc.time("Dead at this time or later"),
+  until: Doc.time("Dead before this time"),
+});
+
+/** One of `id`, `filter` and `all`. */
+export const DeadLetterReplay = Doc.optional({
+  id: Type.String({ maxLength: 64, description: "Only this delivery, at once" }),
+  filter: DeadLetterFilter,
+  all,
+  plan,
+});
+
+/** One of `id`, `filter` and `all`. */
+export const DeadLetterPurge = Doc.optional({
+  id: Type.String({ maxLength: 64, description: "Only this delivery, at once and without `confirm`" }),
+  filter: DeadLetterFilter,
+  all,
+  confirm: Type.Union([Type.Integer({ minimum: 0 }), Type.Literal("purge")], {
+    description: "The `count` from the answer to a request without `confirm`, or the word `purge`",
+  }),
+});
+
+const received = { since: Doc.time("Received at this time or later"), until: Doc.time("Received before this time") };
+
+const DeliveryCancel = Doc.closed({
+  filter: Doc.optional({ subscription_id, tenant_id, event_type, status, ...received }),
+  plan: Type.Optional(plan),
+});
+
+const SubscriptionRecover = Doc.closed({
+  since: Doc.time("Only events received at this time or later"),
+  ...Doc.optional({ until: Doc.time("Only events received before this time"), include, plan }).properties,
+});
+
+const ReplayFilterInput = Doc.optional({
+  subscription_id,
+  tenant_id,
+  event_type,
+  source: text("Only events from this source"),
+  reason,
+  status,
+  include,
+  since: Doc.time("Received at this time or later; for dead letters: dead at this time or later"),
+  until: Doc.time("Received, or dead, before this time"),
+});
+
+const ReplayStart = Doc.closed({
+  kind: oneOf(["dead_letters", "events", "recover", "cancel"] as const, {
+    description: "What the job does: replay dead letters or events, recover a subscription, or cancel deliveries",
+  }),
+  ...Doc.optional({ filter: ReplayFilterInput, plan }).properties,
+});
+
+const Filter = Doc.shape("ReplayFilter", "The filter of the request", () => ReplayFilterInput.properties);
 
 export const Replay = Doc.shape(
   "Replay",
@@ -78,19 +159,19 @@ export const PLANNED = {
 };
 
 const filter = { subscription_id: EXAMPLE.subscription };
-const replayExample = () => ({ ...Doc.exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } });
+const shownFilter = { ...filter, tenant_id: EXAMPLE.tenant };
 const RESULTS = { delivered: 390, failed_again: 4, waiting: 6, cancelled: 0, counted: 400 };
-const shown = () => ({ schema: Replay, example: replayExample() });
-const begun = () => ({ ...shown(), status: 202, description: "The job, which runs in the background" });
+const shows = (description: string, example: object = {}) =>
+  Doc.shows(Replay, description, { filter: shownFilter, ...example });
 export const BEGIN_ERRORS = ["not_found", "conflict", "idempotency_key_reused"] as const;
 export const begunExample = (kind: string, more: object = {}) => ({
-  ...begun(),
-  example: { ...replayExample(), kind, filter: { ...replayExample().filter, ...more }, done: 0 },
+  ...shows("The job, which runs in the background", { kind, filter: { ...shownFilter, ...more }, done: 0 }),
+  status: 202,
 });
 
 const ListQuery = pageQuery({
-  tenant_id: Type.Optional(Type.String({ maxLength: 128, pattern: "^[^\\u0000]*$" })),
-  status: Type.Optional(oneOf(REPLAY_STATUSES)),
+  tenant_id: Type.String({ maxLength: 128, pattern: "^[^\\u0000]*$" }),
+  status: oneOf(REPLAY_STATUSES),
 });
 
 /** Jobs on many deliveries at once. */
@@ -119,10 +200,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
   route("GET /api/v1/replays", READ, "List replays, latest first", {
     query: ListQuery,
     example: { query: { limit: 20, status: "running" } },
-    answer: () => ({
-      ...Doc.page(Replay, "Jobs, latest first"),
-      example: { data: [replayExample()], next_cursor: null },
-    }),
+    answer: () => Doc.page(Replay, "Jobs, latest first", { filter: shownFilter }),
     async handle({ query, caller }) {
       const filter = { tenantId: caller?.tenantId ?? query.tenant_id, status: query.status };
       return presentPage(await bulkReplays.list(filter, pageOf(query)), (replay) => presentReplay(replay));
@@ -131,53 +209,32 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
 
   route("GET /api/v1/replays/:id", READ, "Get a replay and its progress", {
     example: { params: { id: EXAMPLE.runningReplay } },
-    answer: () => ({
-      ...shown(),
-      description: "The job and its progress",
-      example: { ...replayExample(), results: RESULTS },
-    }),
+    answer: () => shows("The job and its progress", { results: RESULTS }),
     async handle(request) {
       const replay = await get(request);
       return presentReplayWith(replay, await bulkReplays.loadResults(replay));
     },
   });
 
-  const setStatus = (status: "paused" | "running" | "cancelled") => async (request: FastifyRequest) =>
-    presentReplay(await bulkReplays.setStatus(await get(request), status, request.caller?.tenantId));
-
-  route("POST /api/v1/replays/:id/pause", ADMIN, "Pause a replay", {
-    example: { params: { id: EXAMPLE.runningReplay } },
-    answer: () => ({ ...shown(), description: "Paused", example: { ...replayExample(), status: "paused" } }),
-    errors: ["conflict"],
-    handle: setStatus("paused"),
-  });
-
-  route("POST /api/v1/replays/:id/resume", ADMIN, "Resume a paused replay", {
-    example: { params: { id: EXAMPLE.pausedReplay } },
-    answer: () => ({
-      ...shown(),
-      description: "The job, which runs again",
-      example: { ...replayExample(), id: EXAMPLE.pausedReplay },
-    }),
-    errors: ["conflict"],
-    handle: setStatus("running"),
-  });
-
-  route("POST /api/v1/replays/:id/cancel", ADMIN, "Cancel a replay; finished work is kept", {
-    example: { params: { id: EXAMPLE.pausedReplay } },
-    answer: () => ({
-      ...shown(),
-      description: "Ended",
-      example: {
-        ...replayExample(),
-        id: EXAMPLE.pausedReplay,
-        status: "cancelled",
-        completed_at: EXAMPLE.laterTime,
-      },
-    }),
-    errors: ["conflict"],
-    handle: setStatus("cancelled"),
-  });
+  function addStatusRoute(
+    action: string,
+    status: "paused" | "running" | "cancelled",
+    [summary, description]: readonly [string, string],
+    example: { id: string; status?: string; completed_at?: string },
+  ): void {
+    route(`POST /api/v1/replays/:id/${action}`, ADMIN, summary, {
+      example: { params: { id: example.id } },
+      answer: () => shows(description, example),
+      errors: ["conflict"],
+      handle: async (request) =>
+        presentReplay(await bulkReplays.setStatus(await get(request), status, request.caller?.tenantId)),
+    });
+  }
+  const [running, paused] = [{ id: EXAMPLE.runningReplay }, { id: EXAMPLE.pausedReplay }];
+  const ended = { ...paused, status: "cancelled", completed_at: EXAMPLE.laterTime };
+  addStatusRoute("pause", "paused", ["Pause a replay", "Paused"], { ...running, status: "paused" });
+  addStatusRoute("resume", "running", ["Resume a paused replay", "The job, which runs again"], paused);
+  addStatusRoute("cancel", "cancelled", ["Cancel a replay; finished work is kept", "Ended"], ended);
 
   route("POST /api/v1/subscriptions/:id/recover", ADMIN, "Recover events that a subscription missed, as a job", {
     body: SubscriptionRecover,

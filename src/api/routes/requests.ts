@@ -63,11 +63,11 @@ const listed = () => ({
 const refusedExample = () => ({ ...Doc.exampleOf(Request), events: [] });
 
 const ListQuery = pageQuery({
-  outcome: Type.Optional(oneOf(REQUEST_OUTCOMES)),
-  cause: Type.Optional(Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" })),
+  outcome: oneOf(REQUEST_OUTCOMES),
+  cause: Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" }),
 });
 
-const AllQuery = Doc.closed({
+const AllQuery = Doc.optional({
   ...ListQuery.properties,
   source: EventQuery.source,
   tenant_id: EventQuery.tenant_id,

@@ -51,11 +51,9 @@ const ORIGIN = { Origin: "Must be the gateway's own address: requests from other
 const COOKIE =
   "`__Host-posthorn` over https, `posthorn-PORT` over http on the gateway's own machine; HttpOnly, SameSite=Strict";
 
-const SignIn = Doc.closed({
-  key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: "An API key with the scope `read`" })),
-  token: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 512, description: "From the link that is printed at the first start" }),
-  ),
+const SignIn = Doc.optional({
+  key: Type.String({ minLength: 1, maxLength: 512, description: "An API key with the scope `read`" }),
+  token: Type.String({ minLength: 1, maxLength: 512, description: "From the link that is printed at the first start" }),
 });
 
 const HolderParams = Type.Object({

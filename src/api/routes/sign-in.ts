@@ -23,14 +23,12 @@ const SignInWays = Doc.shape("SignInWays", () => ({
 
 const TO_SIGN_IN = "if OpenID Connect is not configured, to the sign-in page";
 
-const BeginQuery = Doc.closed({
-  return_to: Type.Optional(
-    Type.String({
-      maxLength: 2048,
-      description: "The page of the dashboard to show after the sign-in",
-      examples: ["/events"],
-    }),
-  ),
+const BeginQuery = Doc.optional({
+  return_to: Type.String({
+    maxLength: 2048,
+    description: "The page of the dashboard to show after the sign-in",
+    examples: ["/events"],
+  }),
 });
 
 const SIGN_IN_PAGE = "/sign-in";

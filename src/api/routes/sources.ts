@@ -56,9 +56,9 @@ const given = {
 };
 
 const ListQuery = pageQuery({
-  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-  kind: Type.Optional(Type.String({ maxLength: 32 })),
-  status: Type.Optional(oneOf(SOURCE_STATUSES)),
+  tenant_id: Type.String({ maxLength: 128 }),
+  kind: Type.String({ maxLength: 32 }),
+  status: oneOf(SOURCE_STATUSES),
 });
 type ListQuery = Static<typeof ListQuery>;
 

@@ -108,14 +108,14 @@ function withFigures(description: string, schema: TSchema, more: object = {}): D
 }
 
 const Id = Type.Object({ id: Type.String() });
-const GatewayQuery = Doc.closed({
-  tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this tenant" })),
+const GatewayQuery = Doc.optional({
+  tenant_id: Type.String({ maxLength: 128, description: "Only figures of this tenant" }),
 });
 
-const SeriesQuery = Doc.closed({
+const SeriesQuery = Doc.optional({
   ...GatewayQuery.properties,
-  window: Type.Optional(oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" })),
-  subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this subscription" })),
+  window: oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" }),
+  subscription_id: Type.String({ maxLength: 128, description: "Only figures of this subscription" }),
 });
 
 export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscriptions, store }: Parts): void {

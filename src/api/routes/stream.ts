@@ -15,7 +15,7 @@ import { Delivery } from "./deliveries.ts";
 import { EventQuery, refuseNoPattern } from "./event-query.ts";
 import { Event, EventRequest, Payload } from "./event-shape.ts";
 import type { Parts } from "./parts.ts";
-import { DeadLetterFilter } from "./replay-bodies.ts";
+import { DeadLetterFilter } from "./replays.ts";
 import { READ, routesOf } from "./route.ts";
 
 const EventFrame = Doc.named(
@@ -70,51 +70,41 @@ const ID = "3f9c0a71.0.0";
 
 const ANY_TYPE = `(${FRAME_TYPES.join("|")})`;
 
-const StreamQuery = Doc.closed({
-  types: Type.Optional(
-    Type.String({
-      maxLength: 100,
-      pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
-      description: `The frames to send, separated by commas: ${FRAME_TYPES.join(", ")}; all by default`,
-    }),
-  ),
+const StreamQuery = Doc.optional({
+  types: Type.String({
+    maxLength: 100,
+    pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
+    description: `The frames to send, separated by commas: ${FRAME_TYPES.join(", ")}; all by default`,
+  }),
   event_type: EventQuery.event_type,
   source: EventQuery.source,
   tenant_id: EventQuery.tenant_id,
-  subscription_id: Type.Optional(
-    Type.String({
-      maxLength: 128,
-      description: "Only attempts of this subscription, and events that have a delivery to it",
-    }),
-  ),
-  status: Type.Optional(
-    oneOf(DELIVERY_STATES, { description: "Only attempts whose delivery has this status when the frame is created" }),
-  ),
+  subscription_id: Type.String({
+    maxLength: 128,
+    description: "Only attempts of this subscription, and events that have a delivery to it",
+  }),
+  status: oneOf(DELIVERY_STATES, {
+    description: "Only attempts whose delivery has this status when the frame is created",
+  }),
   reason: DeadLetterFilter.properties.reason,
   id: EventQuery.id,
   ordering_key: EventQuery.ordering_key,
   label: EventQuery.label,
   unmatched: EventQuery.unmatched,
-  rule: Type.Optional(oneOf(ALERT_RULE_NAMES, { description: "Only alerts of this rule" })),
-  severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts of this severity" })),
-  body: Type.Optional(
-    Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
-      default: "false",
-      description: "Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte",
-    }),
+  rule: oneOf(ALERT_RULE_NAMES, { description: "Only alerts of this rule" }),
+  severity: oneOf(ALERT_SEVERITIES, { description: "Only alerts of this severity" }),
+  body: Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
+    default: "false",
+    description: "Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte",
+  }),
+  follow: Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
+  since: Doc.time(
+    "Used only without a last id: begins with events received since this time, and with attempts from now on",
   ),
-  follow: Type.Optional(
-    Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
-  ),
-  since: Type.Optional(
-    Doc.time("Used only without a last id: begins with events received since this time, and with attempts from now on"),
-  ),
-  last_event_id: Type.Optional(
-    Type.String({
-      maxLength: 100,
-      description: "The same as the header `Last-Event-ID`, for clients that cannot send it",
-    }),
-  ),
+  last_event_id: Type.String({
+    maxLength: 100,
+    description: "The same as the header `Last-Event-ID`, for clients that cannot send it",
+  }),
 });
 
 export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, keys, findCaller, store }: Parts): void {

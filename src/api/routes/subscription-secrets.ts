@@ -52,20 +52,18 @@ const rotatedExample = () => ({
 
 const MAX_OVERLAP_S = 31_536_000;
 
-const RotateBody = Doc.closed({
+const RotateBody = Doc.optional({
   secret: SharedSettings.properties.secret,
-  overlap_s: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: MAX_OVERLAP_S,
-      default: 1_209_600,
-      description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
-    }),
-  ),
-  force: Type.Optional(Type.Boolean({ default: false, description: "Replace a rotation that is in progress" })),
+  overlap_s: Type.Integer({
+    minimum: 0,
+    maximum: MAX_OVERLAP_S,
+    default: 1_209_600,
+    description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
+  }),
+  force: Type.Boolean({ default: false, description: "Replace a rotation that is in progress" }),
 });
-const ConfirmBody = Doc.closed({
-  retire: Type.Optional(Type.Boolean({ default: false, description: "End the overlap at once" })),
+const ConfirmBody = Doc.optional({
+  retire: Type.Boolean({ default: false, description: "End the overlap at once" }),
 });
 
 export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts): void {

@@ -29,9 +29,9 @@ const ResumeBody = Doc.closed({
 });
 
 const ListQuery = pageQuery({
-  cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })),
-  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-  label: Type.Optional(Type.String({ maxLength: 400, description: "`name` or `name=value`" })),
+  cursor: Type.String({ pattern: "^[0-9]{1,15}$" }),
+  tenant_id: Type.String({ maxLength: 128 }),
+  label: Type.String({ maxLength: 400, description: "`name` or `name=value`" }),
 });
 type ListQuery = Static<typeof ListQuery>;
 

@@ -59,9 +59,9 @@ const targetExample = () => ({
   subscriptions: [EXAMPLE.subscription],
 });
 
-const OfTenant = { tenant_id: Type.Optional(Type.String({ maxLength: 128 })) };
-const ListQuery = pageQuery({ cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })), ...OfTenant });
-const OneQuery = Doc.closed(OfTenant);
+const OfTenant = { tenant_id: Type.String({ maxLength: 128 }) };
+const ListQuery = pageQuery({ cursor: Type.String({ pattern: "^[0-9]{1,15}$" }), ...OfTenant });
+const OneQuery = Doc.optional(OfTenant);
 const ModeBody = Doc.closed({
   mode: oneOf([...MODES, "auto"], {
     description: "A mode that is set stays until `auto`, which lets the target's health decide again",

@@ -33,28 +33,20 @@ const GivenTemplate = Doc.closed({
   ),
 });
 
-const PreviewBody = Doc.closed({
-  subscription_id: Type.Optional(
-    Type.String({ maxLength: 128, description: "Render the templates of this subscription" }),
-  ),
-  kind: Type.Optional(
-    Type.String({ maxLength: 64, description: "The kind of destination of `settings`; `http` by default" }),
-  ),
-  settings: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      description: "Settings of a destination that contain templates, as in a subscription",
-    }),
-  ),
-  templates: Type.Optional(Type.Array(GivenTemplate, { minItems: 1, maxItems: 50 })),
-  events: Type.Optional(
-    Type.Array(Type.String({ maxLength: 255 }), {
-      maxItems: 200,
-      description:
-        "Patterns of event types; templates may use only fields of their schemas. By default the type of the event",
-    }),
-  ),
-  event: Type.Optional(SampleEvent),
-  event_id: Type.Optional(StoredEventId),
+const PreviewBody = Doc.optional({
+  subscription_id: Type.String({ maxLength: 128, description: "Render the templates of this subscription" }),
+  kind: Type.String({ maxLength: 64, description: "The kind of destination of `settings`; `http` by default" }),
+  settings: Type.Record(Type.String(), Type.Unknown(), {
+    description: "Settings of a destination that contain templates, as in a subscription",
+  }),
+  templates: Type.Array(GivenTemplate, { minItems: 1, maxItems: 50 }),
+  events: Type.Array(Type.String({ maxLength: 255 }), {
+    maxItems: 200,
+    description:
+      "Patterns of event types; templates may use only fields of their schemas. By default the type of the event",
+  }),
+  event: SampleEvent,
+  event_id: StoredEventId,
 });
 type PreviewBody = Static<typeof PreviewBody>;
 

@@ -164,14 +164,12 @@ function presentTenant(
   });
 }
 
-const EraseBody = Doc.closed({
-  confirm: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description: "The id of the tenant, as confirmation; nothing is erased without it",
-    }),
-  ),
+const EraseBody = Doc.optional({
+  confirm: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: "The id of the tenant, as confirmation; nothing is erased without it",
+  }),
 });
 
 export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: Parts): void {

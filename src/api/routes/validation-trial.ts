@@ -9,22 +9,18 @@ import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 import { EXAMPLE_ENDPOINT, readBytes, readEndpoint, takeBytes, TryOut, VALIDATIONS_PATH } from "./validations.ts";
 
-const TrialQuery = Doc.closed({
-  version: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: "Use this version instead of the current one",
-    }),
-  ),
-  envelope: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description:
-        "The body is `{validation, payload, content_type?}`: a document that is not in effect, and the payload to " +
-        "check. XML is given as text",
-    }),
-  ),
+const TrialQuery = Doc.optional({
+  version: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "Use this version instead of the current one",
+  }),
+  envelope: Type.Boolean({
+    default: false,
+    description:
+      "The body is `{validation, payload, content_type?}`: a document that is not in effect, and the payload to " +
+      "check. XML is given as text",
+  }),
 });
 const Payload = Type.Unknown({ description: "A payload as it would be sent to the endpoint, with its content type" });
 /** The largest XML that is accepted, and an envelope around it. */

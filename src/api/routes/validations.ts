@@ -62,9 +62,7 @@ const Version = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const ReadQuery = Doc.closed({ format: Format, version: Type.Optional(Version) });
 const DeleteQuery = Doc.closed({ format: Format });
 const VersionsQuery = pageQuery({
-  cursor: Type.Optional(
-    Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the previous page" }),
-  ),
+  cursor: Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the previous page" }),
 });
 const RollbackBody = Doc.closed({ version: Version });
 /** May be of several content types, and is stored unchanged. */
