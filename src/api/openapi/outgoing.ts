@@ -139,10 +139,7 @@ function describeOwnEvent({ type, summary, description, schema }: OwnEventDocs, 
     description: `${description} Headers and answers are the same as for every delivery.`.trim(),
     tags: ["Deliveries"],
     security: [],
-    requestBody: {
-      required: true,
-      content: { "application/json": { schema: writer.write(body), example: envelope } },
-    },
+    requestBody: { required: true, content: { "application/json": { schema: writer.write(body), example: envelope } } },
     responses: { "2XX": { description: "Received" } },
   };
 }

@@ -188,9 +188,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
       "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
     example: { params, body: { note: "The partner knows" } },
     answer: () =>
-      Doc.shows(Alert, "The alert", {
-        acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" },
-      }),
+      Doc.shows(Alert, "The alert", { acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" } }),
     errors: ["conflict"],
     handle: async ({ caller, params, body }) =>
       presentOne(await alerts.acknowledge(params.id, caller?.tenantId, caller?.keyId ?? "", body?.note)),

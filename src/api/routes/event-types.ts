@@ -119,10 +119,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
       made: { description: "Registered" },
       refusals: ["managed_by_config"],
       list: { answer: { description: "Event types, sorted by name" } },
-      make: {
-        request: { name: EXAMPLE.newEventType, ...given },
-        answer: { example: { name: EXAMPLE.newEventType } },
-      },
+      make: { request: { name: EXAMPLE.newEventType, ...given }, answer: { example: { name: EXAMPLE.newEventType } } },
       read: { answer: { description: "The event type" } },
       replace: { request: given, errors: ["conflict"] },
       change: { request: facts },
@@ -195,11 +192,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
     params: VersionParams,
     example: { params: { ...params, version: "1.0" } },
     headers: Doc.IF_MATCH,
-    answer: () => ({
-      ...shown(),
-      description: "The event type without that version",
-      example: { versions: [] },
-    }),
+    answer: () => ({ ...shown(), description: "The event type without that version", example: { versions: [] } }),
     errors: change,
     async handle(request, reply) {
       const { name, version } = request.params;

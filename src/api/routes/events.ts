@@ -47,9 +47,7 @@ const ReplayBody = Doc.optional({
     uniqueItems: true,
     description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
   }),
-  payload: Type.Unknown({
-    description: "The body of a new event that is sent instead; any JSON, kept byte for byte",
-  }),
+  payload: Type.Unknown({ description: "The body of a new event that is sent instead; any JSON, kept byte for byte" }),
 });
 
 const EraseQuery = Doc.optional({
@@ -70,10 +68,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
       "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
       "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
     example: { query: { limit: 20 } },
-    answer: () => ({
-      ...Doc.page(Event, "Events, newest first"),
-      schema: EventPage,
-    }),
+    answer: () => ({ ...Doc.page(Event, "Events, newest first"), schema: EventPage }),
     async handle(request) {
       const filter = readEventFilter(request.query, request);
       const page = await store.reads.listEvents(filter, { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS });

@@ -77,10 +77,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
     input: KeyInput,
     change: changeOf(KeyInput.properties, ["tenant_id"]),
     query: ListQuery,
-    chosenKey: Type.String({
-      pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$",
-      description: "An id of your choice",
-    }),
+    chosenKey: Type.String({ pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$", description: "An id of your choice" }),
     async list(query, { tenantId }) {
       const { cursor } = query;
       const all = await keys.list(tenantId);

@@ -95,10 +95,7 @@ const GatewayStatus = Doc.shape("Status", () => ({
       health: Doc.choice(["ok", "error"], "`error`: messages of the source's queue cannot be read or parked"),
       reason: Doc.textOf("What is wrong with its queue"),
     }),
-    {
-      description: "Only sources with a problem: a queue whose messages cannot be read or parked",
-      examples: [[]],
-    },
+    { description: "Only sources with a problem: a queue whose messages cannot be read or parked", examples: [[]] },
   ),
   connections: Type.Array(Connection, {
     description: "Connections to brokers; empty for keys that are bound to a tenant",

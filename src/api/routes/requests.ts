@@ -28,9 +28,7 @@ const Request = Doc.shape("Request", "One inbound HTTP request; secrets in its h
   method: Doc.text("POST"),
   path: Doc.text(`/webhook/${EXAMPLE.source}`),
   query: Doc.text(""),
-  headers: Type.With(Doc.Headers, {
-    examples: [{ "content-type": "application/json", "user-agent": "shop/2.1" }],
-  }),
+  headers: Type.With(Doc.Headers, { examples: [{ "content-type": "application/json", "user-agent": "shop/2.1" }] }),
   size: Doc.count(17),
   outcome: Outcome,
   cause: Cause,

@@ -132,9 +132,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
       made: { description: "Created. This is the only answer that shows the path token" },
       refusals: ["managed_by_config"],
       list: {
-        answer: {
-          description: "Declared sources, sorted by name; without names that only the `*` source handles",
-        },
+        answer: { description: "Declared sources, sorted by name; without names that only the `*` source handles" },
       },
       make: {
         description: "Names are unique across all tenants, because webhooks are sent to `/webhook/NAME`.",

@@ -69,10 +69,7 @@ const Window = Doc.shape("StatisticsWindow", "Counters of attempts and their res
 const windows = {
   last_1h: Window,
   last_24h: Window,
-  latency_max_error: Type.Number({
-    description: "The largest relative error of a latency",
-    examples: [LATENCY_ERROR],
-  }),
+  latency_max_error: Type.Number({ description: "The largest relative error of a latency", examples: [LATENCY_ERROR] }),
 };
 
 const StatisticsSeries = Doc.shape("StatisticsSeries", () => ({

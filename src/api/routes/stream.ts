@@ -46,9 +46,7 @@ const STREAM_FRAMES = {
   attempt: AttemptFrame,
   mode: EventFrame,
   alert: EventFrame,
-  ready: Doc.shape("StreamReady", () => ({
-    position: Doc.textOf("The position at which the stream begins"),
-  })),
+  ready: Doc.shape("StreamReady", () => ({ position: Doc.textOf("The position at which the stream begins") })),
   gap: Doc.shape("StreamGap", () => ({
     reason: Doc.choice(
       ["deleted", "unknown_position"],
@@ -137,9 +135,7 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
       "data of each frame is one line of JSON; `x-frames` describes it for each `event`. `dropped` and `end` end a " +
       "connection.",
     example: { query: { types: "event,attempt", follow: false } },
-    headers: {
-      "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events",
-    },
+    headers: { "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events" },
     answer: () => ({
       description: "Frames, until the client closes the connection",
       schema: Type.String({ "x-frames": STREAM_FRAMES }),

@@ -62,9 +62,7 @@ const RotateBody = Doc.optional({
   }),
   force: Type.Boolean({ default: false, description: "Replace a rotation that is in progress" }),
 });
-const ConfirmBody = Doc.optional({
-  retire: Type.Boolean({ default: false, description: "End the overlap at once" }),
-});
+const ConfirmBody = Doc.optional({ retire: Type.Boolean({ default: false, description: "End the overlap at once" }) });
 
 export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts): void {
   const { subscriptions, rotation, trail, logger } = parts;

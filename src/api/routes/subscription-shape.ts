@@ -193,10 +193,7 @@ export function presentSubscription(
     ed25519_public_key: key === undefined ? null : publicKeyOf(key),
     ...(retry_count === null && retry_interval === null
       ? { retry_policy: subscription.retryPolicy }
-      : {
-          retry_count: retry_count ?? USUAL_RETRIES.count,
-          retry_interval: retry_interval ?? USUAL_RETRIES.intervalS,
-        }),
+      : { retry_count: retry_count ?? USUAL_RETRIES.count, retry_interval: retry_interval ?? USUAL_RETRIES.intervalS }),
     suspend_after_dead: suspension?.afterDead ?? null,
     suspend_after_s: suspension?.afterMs === undefined ? null : suspension.afterMs / 1000,
     credentials_by: credentialsBy ?? null,

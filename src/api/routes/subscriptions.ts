@@ -21,9 +21,7 @@ const request = { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["ord
 
 const ResumeBody = Doc.closed({
   held: withDefault(
-    oneOf(["deliver", "skip"], {
-      description: "Whether held deliveries are sent or cancelled",
-    }),
+    oneOf(["deliver", "skip"], { description: "Whether held deliveries are sent or cancelled" }),
     "deliver",
   ),
 });

@@ -123,10 +123,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts)
       schema: Tenant,
       refusals: ["managed_by_config"],
       list: { answer: { description: "Tenants, sorted by id" } },
-      make: {
-        request: { id: EXAMPLE.newTenant, ...settings },
-        answer: { example: { id: EXAMPLE.newTenant } },
-      },
+      make: { request: { id: EXAMPLE.newTenant, ...settings }, answer: { example: { id: EXAMPLE.newTenant } } },
       read: { answer: { description: "The tenant with its usage" } },
       replace: { request: settings },
       plan: { ...settings, name: "Acme Foods" },

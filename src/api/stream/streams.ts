@@ -187,11 +187,7 @@ export function createStreams(options: StreamsOptions) {
   async function readOn(client: StreamClient, until: LogPosition | undefined): Promise<boolean> {
     const { request, position: after } = client;
     const upTo = until ?? head;
-    const page = await store.reads.readLog(after, {
-      ...requestFor([client]),
-      tenantId: request.filter.tenantId,
-      upTo,
-    });
+    const page = await store.reads.readLog(after, { ...requestFor([client]), tenantId: request.filter.tenantId, upTo });
     if (!client.isOpen) return true;
     send(client, page, joinFrames(toEntries(page, after, entryOptions), client));
     const isThere = upTo === undefined ? page.isEnd : isSame(page.position, upTo);
