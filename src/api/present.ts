@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from "typebox";
+import type { PageOf } from "../store/port/reads.ts";
 import * as Doc from "./openapi/shapes.ts";
 
 export function isoTime(ms: number): string;
@@ -56,4 +57,25 @@ export function presentBody(bytes: Uint8Array | undefined): { body?: string; bod
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const text = body.toString("utf8");
   return Buffer.from(text, "utf8").equals(body) ? { body: text } : { body_base64: body.toString("base64") };
+}
+
+export interface PageParameters {
+  limit?: number;
+  cursor?: string;
+}
+
+export function pageOf({ limit, cursor }: PageParameters) {
+  return { limit: limit ?? 50, cursor };
+}
+
+/** One page of the remaining items. The last item of the page determines where the next one begins. */
+export function cutPage<Row>(rest: readonly Row[], query: PageParameters, cursorOf: (row: Row) => string): PageOf<Row> {
+  const { limit } = pageOf(query);
+  const rows = rest.slice(0, limit);
+  const last = rows.at(-1);
+  return { rows, nextCursor: rest.length > limit && last !== undefined ? cursorOf(last) : undefined };
+}
+
+export function presentPage<Row, Shown>(page: PageOf<Row>, present: (row: Row) => Shown) {
+  return { data: page.rows.map(present), next_cursor: page.nextCursor ?? null };
 }

@@ -199,6 +199,16 @@ export const IDEMPOTENCY_KEY = {
     "`Idempotency-Replayed: true`",
 };
 
+/** All lists are paged in the same way. */
+const PageQuery = {
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
+  cursor: Type.String({ maxLength: 200, description: "`next_cursor` of the previous page" }),
+};
+
+export function pageQuery<More extends TProperties>(more: More) {
+  return optional({ ...PageQuery, ...more });
+}
+
 export function pageSchema<Item extends TSchema>(item: Item) {
   return closed({
     data: Type.Array(item),

@@ -7,10 +7,8 @@ import { oneOf } from "../../model/shape.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs } from "../present.ts";
-import { cutPage, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
+import { cutPage, presentAs, presentPage } from "../present.ts";
+import { ADMIN, OPERATOR, READ, routesOf, type Parts } from "./route.ts";
 
 const RULE = "dead_letters";
 const { description, actionRequired } = ALERT_RULES[RULE];
@@ -98,7 +96,7 @@ const params = { id: EXAMPLE.alert };
 
 const Note = Type.String({ maxLength: 1000, description: "For people", examples: ["The partner knows"] });
 
-const AlertQuery = pageQuery({
+const AlertQuery = Doc.pageQuery({
   tenant_id: Type.String({
     maxLength: 128,
     description: "List the alerts of this tenant instead of those of the whole gateway",
@@ -164,7 +162,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
   });
 
   route("GET /api/v1/alerts/rules", OPERATOR, "List alert rules", {
-    query: pageQuery({}),
+    query: Doc.pageQuery({}),
     answer: () => Doc.page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
     async handle({ query }) {
       const all = alerts.listRules();

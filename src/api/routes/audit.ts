@@ -7,10 +7,8 @@ import { placeOwnerOf } from "../../resources/keys.ts";
 import type { Export } from "../export-gate.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { isoTime, presentAs } from "../present.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
+import { isoTime, pageOf, presentAs, presentPage } from "../present.ts";
+import { ADMIN, OPERATOR, READ, routesOf, type Parts } from "./route.ts";
 
 const HASH = "9f2c7d4f0c4f7a6d0a4f4f7f6f8c1d2e3b4a5968778695a4b3c2d1e0f9e8d7c6";
 
@@ -70,7 +68,7 @@ const AuditVerdict = Doc.closed(() => ({
 
 const Word = (description: string) => Type.String({ maxLength: 256, description });
 
-const ListQuery = pageQuery({
+const ListQuery = Doc.pageQuery({
   actor: Word("`key:ID`, `config`, `gateway` or `local:USER`"),
   act: Word("`subscription.update`"),
   kind: Word("The kind of object: `subscription`, `source`, `key` …"),
@@ -142,7 +140,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   });
 
   route("GET /api/v1/subscriptions/:id/history", READ, "List the status changes of a subscription, latest first", {
-    query: pageQuery({}),
+    query: Doc.pageQuery({}),
     example: { params: { id: EXAMPLE.subscription } },
     answer: () => Doc.page(StatusChange, "Status changes, latest first"),
     async handle({ params, query, caller }) {

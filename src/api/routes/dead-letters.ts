@@ -4,10 +4,8 @@ import { invalidField, PosthornError } from "../../model/errors.ts";
 import type { DeadLetterGroup as StoredGroup } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs } from "../present.ts";
+import { pageOf, presentAs, presentPage } from "../present.ts";
 import { createDeliveryReader, Delivery, OfSubscription, replayedDelivery } from "./deliveries.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
 import {
   BEGIN_ERRORS,
   begunExample,
@@ -18,7 +16,7 @@ import {
   PLANNED,
   Replay,
 } from "./replays.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
 const DeadLetterGroup = Doc.shape(
   "DeadLetterGroup",
@@ -59,7 +57,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
     presentAs(DeadLetterGroup, { ...group, subscriptionName: subscriptions.find(group.subscriptionSeq)?.name });
 
   route("GET /api/v1/dead-letters", READ, "List dead letters, latest first", {
-    query: pageQuery(Fields),
+    query: Doc.pageQuery(Fields),
     example: { query: { limit: 20, reason: "refused" } },
     answer: () =>
       Doc.page(Delivery, "Dead letters, latest first. They are attempted again only when they are replayed"),

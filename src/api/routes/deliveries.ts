@@ -13,10 +13,8 @@ import type { AttemptRecord } from "../../store/port/lanes.ts";
 import type { DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { isoTime, presentAs } from "../present.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { isoTime, pageOf, presentAs, presentPage } from "../present.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
 /** The example is a dead delivery. */
 export const Delivery = Doc.shape("Delivery", "The delivery of one event to one subscription", () => ({
@@ -96,7 +94,7 @@ export const OfSubscription = {
   subscription_id: Type.String({ maxLength: 128 }),
   subscription: Type.String({ maxLength: 200, description: "The id or the name of a subscription" }),
 };
-const ListQuery = pageQuery({
+const ListQuery = Doc.pageQuery({
   ...OfSubscription,
   tenant_id: Type.String({ maxLength: 128 }),
   status: oneOf(DELIVERY_STATES),

@@ -2,8 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import * as Doc from "../openapi/shapes.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
-import type { Parts } from "./parts.ts";
-import { OPEN, routesOf, watchDocumentedRoutes } from "./route.ts";
+import { OPEN, routesOf, watchDocumentedRoutes, type Parts } from "./route.ts";
 
 const PAGE = { description: "A page", schema: Type.String(), contentType: "text/html", example: "<!doctype html>…" };
 

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { rejectPublishingPartner } from "../../intake/hot-routes.ts";
@@ -6,16 +7,25 @@ import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
 import { findMember, skipSpace } from "../../model/json.ts";
 import { isFor, type Subscription } from "../../model/subscription.ts";
-import type { StoredEvent } from "../../store/port/reads.ts";
+import { placeOwnerOf } from "../../resources/keys.ts";
+import type { EventFilter, StoredEvent } from "../../store/port/reads.ts";
+import type { Export } from "../export-gate.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import { isoTime, pageOf, presentPage } from "../present.ts";
 import { createDeliveryPresenter, Delivery, replayedDelivery } from "./deliveries.ts";
-import { EventQuery, readEventFilter } from "./event-query.ts";
-import { Event, EventRequest, Payload, presentEvent, presentEventRequest, presentStoredBody } from "./event-shape.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { EventParameters, EventQuery, readEventFilter } from "./event-query.ts";
+import {
+  Event,
+  EventRequest,
+  EXAMPLE_PAYLOAD,
+  oneLine,
+  Payload,
+  presentEvent,
+  presentEventRequest,
+  presentStoredBody,
+} from "./event-shape.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
 const EventWithDeliveries = Doc.named(
   "EventWithDeliveries",
@@ -63,7 +73,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
   const presentDelivery = createDeliveryPresenter(parts);
 
   route("GET /api/v1/events", READ, "Search events", {
-    query: pageQuery(EventQuery),
+    query: Doc.pageQuery(EventQuery),
     description:
       "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
       "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
@@ -241,4 +251,71 @@ function findJsonMember({ jsonText }: FastifyRequest, name: string): Buffer | un
   if (jsonText[start] !== OPEN_BRACE) return undefined;
   const span = findMember(jsonText, start, jsonText.length, name);
   return span && jsonText.subarray(span.start, span.end);
+}
+
+/** Less than for a search, so that a long export does not delay other readers. */
+const BUDGET_MS = 20;
+const EVENTS_AT_ONCE = 50;
+const PIECE_BYTES = 65_536;
+
+export function addEventExportRoute(app: FastifyInstance, { store, exports }: Pick<Parts, "store" | "exports">): void {
+  const route = routesOf(app, "Events");
+  route("GET /api/v1/events/export", READ, "Export events with their bodies, as NDJSON", {
+    // A HEAD request would read everything and return nothing.
+    exposeHeadRoute: false,
+    query: EventParameters,
+    description:
+      "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line break.",
+    example: { query: { event_type: EXAMPLE.eventType } },
+    answer: () => ({
+      description: "One event with its body on each line",
+      schema: Type.String({
+        "x-lines": Doc.named(
+          "ExportedEvent",
+          Doc.extended(Event, () => Payload),
+        ),
+      }),
+      contentType: "application/x-ndjson",
+      example: `${JSON.stringify({ ...Doc.exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,
+    }),
+    async handle(request, reply) {
+      const filter = readEventFilter(request.query, request);
+      const { raw } = reply;
+      const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
+      raw.once("close", place.leave);
+      const lines = exportEvents(store, filter, place);
+      // The first line is read before the answer begins, so that an error until then sets the status.
+      const first = await lines.next();
+      return reply
+        .type("application/x-ndjson")
+        .send(Readable.from(prepend(first, lines), { objectMode: false, highWaterMark: PIECE_BYTES }));
+    },
+  });
+}
+
+/** Holds one page of events and one body in memory at a time, and waits for slow clients. */
+async function* exportEvents(store: Parts["store"], filter: EventFilter, place: Export): AsyncGenerator<Buffer, void> {
+  let cursor: string | undefined;
+  do {
+    const page = await place.read(() =>
+      store.reads.listEvents(filter, { limit: EVENTS_AT_ONCE, cursor, budgetMs: BUDGET_MS }),
+    );
+    for (const event of page.rows) {
+      const shown = JSON.stringify(presentEvent(event, filter.tenantId));
+      const body = await presentStoredBody(event, () => place.read(() => store.reads.loadEvent(event.seq)));
+      const line = Buffer.from(`${shown.slice(0, -1)},${oneLine(body)}}\n`);
+      // In pieces, so that progress is visible even if the client reads a large body slowly.
+      for (let at = 0; at < line.length; at += PIECE_BYTES) {
+        yield line.subarray(at, at + PIECE_BYTES);
+        place.noteTaken();
+      }
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+async function* prepend(first: IteratorResult<Buffer, void>, rest: AsyncGenerator<Buffer, void>) {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
 }

@@ -7,8 +7,7 @@ import { DEFAULT_TENANT, PRIORITIES } from "../../model/event.ts";
 import { explainFilter, parseFilter, type Filter, type FilterFacts, type FilterFailure } from "../../model/filter.ts";
 import { oneOf } from "../../model/shape.ts";
 import * as Doc from "../openapi/shapes.ts";
-import type { Parts } from "./parts.ts";
-import { READ, routesOf } from "./route.ts";
+import { READ, routesOf, type Parts } from "./route.ts";
 
 const FilterResult = Doc.closed(() => ({
   match: Type.Boolean(),

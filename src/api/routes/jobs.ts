@@ -5,8 +5,7 @@ import type { JobRun } from "../../store/port/jobs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
 import { presentAs } from "../present.ts";
-import type { Parts } from "./parts.ts";
-import { OPERATOR, routesOf } from "./route.ts";
+import { OPERATOR, routesOf, type Parts } from "./route.ts";
 
 const name = Doc.text(EXAMPLE.job);
 const Run = Doc.closed(() => ({

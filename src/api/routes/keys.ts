@@ -8,11 +8,9 @@ import type { Caller, KeyChange as KeptChange, MadeKey } from "../../resources/k
 import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs } from "../present.ts";
-import { cutPage, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import { cutPage, presentAs } from "../present.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
-import { ADMIN, routesOf } from "./route.ts";
+import { ADMIN, routesOf, type Parts } from "./route.ts";
 
 /** The fields that can be set, and read-only fields. */
 const Key = Doc.shape("Key", () => ({
@@ -49,7 +47,7 @@ const KeyInput = Doc.closed({
 type KeyInput = Static<typeof KeyInput>;
 type KeyChange = Partial<Omit<KeyInput, "tenant_id">>;
 
-const ListQuery = pageQuery({ tenant_id: Type.String({ maxLength: 128 }) });
+const ListQuery = Doc.pageQuery({ tenant_id: Type.String({ maxLength: 128 }) });
 type ListQuery = Static<typeof ListQuery>;
 
 export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void {

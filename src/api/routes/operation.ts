@@ -5,8 +5,7 @@ import { ERRORS } from "../../model/errors.ts";
 import { CONDITIONS } from "../../resources/target-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import type { Parts } from "./parts.ts";
-import { OPEN, OPERATOR_READ, READ, routesOf } from "./route.ts";
+import { OPEN, OPERATOR_READ, READ, routesOf, type Parts } from "./route.ts";
 import { ConditionDocs } from "./targets.ts";
 
 export const ConnectionState = Doc.choice(

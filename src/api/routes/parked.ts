@@ -6,10 +6,8 @@ import type { ParkedMessage, ParkedQueue } from "../../queues/parked.ts";
 import type { Caller } from "../../resources/keys.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs, presentBody } from "../present.ts";
-import { pageOf, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { OPERATOR, routesOf } from "./route.ts";
+import { pageOf, presentAs, presentBody } from "../present.ts";
+import { OPERATOR, routesOf, type Parts } from "./route.ts";
 
 const text = Doc.nullable(Type.String());
 
@@ -66,7 +64,7 @@ const Reason = Type.String({
   maxLength: 256,
   description: "Only messages that were parked for this reason",
 });
-const ListQuery = pageQuery({ reason: Reason });
+const ListQuery = Doc.pageQuery({ reason: Reason });
 const selection = {
   reason: Reason,
   ids: Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {

@@ -17,11 +17,9 @@ import type { BulkReplays } from "../../replays/bulk-replays.ts";
 import type { ReplayResults, ReplayRow } from "../../store/port/jobs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs } from "../present.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import { pageOf, presentAs, presentPage } from "../present.ts";
 import { readIdempotencyKey } from "./resource-routes.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
 /** The bodies of bulk requests. `replays/bulk-replays.ts` decides which filters each kind allows. */
 
@@ -169,7 +167,7 @@ export const begunExample = (kind: string, more: object = {}) => ({
   status: 202,
 });
 
-const ListQuery = pageQuery({
+const ListQuery = Doc.pageQuery({
   tenant_id: Type.String({ maxLength: 128, pattern: "^[^\\u0000]*$" }),
   status: oneOf(REPLAY_STATUSES),
 });

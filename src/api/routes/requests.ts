@@ -9,11 +9,9 @@ import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs, presentBody } from "../present.ts";
+import { pageOf, presentAs, presentBody, presentPage } from "../present.ts";
 import { EventQuery, readTimes } from "./event-query.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
 const Outcome = Doc.choice(["accepted", "rejected", "ignored"]);
 const Cause = Doc.textOrNull(
@@ -60,7 +58,7 @@ const listed = () => ({
 });
 const refusedExample = () => ({ ...Doc.exampleOf(Request), events: [] });
 
-const ListQuery = pageQuery({
+const ListQuery = Doc.pageQuery({
   outcome: oneOf(REQUEST_OUTCOMES),
   cause: Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" }),
 });

@@ -17,8 +17,7 @@ import type { DeliveryCounters } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
-import type { Parts } from "./parts.ts";
-import { READ, routesOf } from "./route.ts";
+import { READ, routesOf, type Parts } from "./route.ts";
 
 /** The result of `presentCounters`. */
 export const CounterDocs = {

@@ -14,9 +14,8 @@ import { openStreamOutput, type StreamRequest } from "../stream/stream-client.ts
 import { Delivery } from "./deliveries.ts";
 import { EventQuery, refuseNoPattern } from "./event-query.ts";
 import { Event, EventRequest, Payload } from "./event-shape.ts";
-import type { Parts } from "./parts.ts";
 import { DeadLetterFilter } from "./replays.ts";
-import { READ, routesOf } from "./route.ts";
+import { READ, routesOf, type Parts } from "./route.ts";
 
 const EventFrame = Doc.named(
   "StreamEvent",

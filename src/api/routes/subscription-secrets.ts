@@ -9,8 +9,7 @@ import { nameForLog } from "../../model/tenant.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
 import { isoTime, presentAs } from "../present.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, routesOf } from "./route.ts";
+import { ADMIN, routesOf, type Parts } from "./route.ts";
 
 const State = Doc.closed(() => ({
   state: Doc.choice(["current", "next", "previous"]),

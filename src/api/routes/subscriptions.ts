@@ -7,10 +7,9 @@ import { allows } from "../../resources/keys.ts";
 import type { SubscriptionRights } from "../../resources/subscriptions/subscription-access.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { cutPage, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import { cutPage } from "../present.ts";
 import { addResourceRoutes, asked, onceScope, type Adopted, type Asked, type Saved } from "./resource-routes.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 import { presentSubscription, Subscription, SubscriptionChange, subscriptionExample } from "./subscription-shape.ts";
 
 const params = { id: EXAMPLE.subscription };
@@ -26,7 +25,7 @@ const ResumeBody = Doc.closed({
   ),
 });
 
-const ListQuery = pageQuery({
+const ListQuery = Doc.pageQuery({
   cursor: Type.String({ pattern: "^[0-9]{1,15}$" }),
   tenant_id: Type.String({ maxLength: 128 }),
   label: Type.String({ maxLength: 400, description: "`name` or `name=value`" }),

@@ -11,11 +11,9 @@ import { rejectFrequentChecks } from "../../resources/subscriptions/subscription
 import { CONDITIONS, type KnownTarget } from "../../resources/target-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs } from "../present.ts";
-import { cutPage, pageOf, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import { cutPage, pageOf, presentAs } from "../present.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
 Doc.named("TargetInput", TargetInput);
 Doc.named("TargetChange", TargetChange);
@@ -60,7 +58,7 @@ const targetExample = () => ({
 });
 
 const OfTenant = { tenant_id: Type.String({ maxLength: 128 }) };
-const ListQuery = pageQuery({ cursor: Type.String({ pattern: "^[0-9]{1,15}$" }), ...OfTenant });
+const ListQuery = Doc.pageQuery({ cursor: Type.String({ pattern: "^[0-9]{1,15}$" }), ...OfTenant });
 const OneQuery = Doc.optional(OfTenant);
 const ModeBody = Doc.closed({
   mode: oneOf([...MODES, "auto"], {

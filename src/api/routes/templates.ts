@@ -12,8 +12,7 @@ import { TEMPLATE_LIMITS, type Template, type TemplateFacts } from "../../sandbo
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
 import { lowerNames, SampleEvent, StoredEventId } from "./filters.ts";
-import type { Parts } from "./parts.ts";
-import { READ, routesOf } from "./route.ts";
+import { READ, routesOf, type Parts } from "./route.ts";
 
 const TemplatePreview = Doc.closed(() => ({
   problems: Type.Array(Doc.closed({ field: Doc.text("template.body"), message: Type.String() }), {

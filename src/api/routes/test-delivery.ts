@@ -9,8 +9,7 @@ import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
 import { Attempt, createDeliveryPresenter, Delivery, presentAttempt } from "./deliveries.ts";
 import { StoredEventId } from "./filters.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, routesOf } from "./route.ts";
+import { ADMIN, routesOf, type Parts } from "./route.ts";
 
 const TestAttempt = Doc.named(
   "TestAttempt",

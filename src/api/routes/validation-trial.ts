@@ -5,8 +5,7 @@ import { Type, type Static } from "typebox";
 import { invalidField, PosthornError } from "../../model/errors.ts";
 import { VALIDATION_LIMITS, type Validation } from "../../model/validation.ts";
 import * as Doc from "../openapi/shapes.ts";
-import type { Parts } from "./parts.ts";
-import { OPERATOR, routesOf } from "./route.ts";
+import { OPERATOR, routesOf, type Parts } from "./route.ts";
 import { EXAMPLE_ENDPOINT, readBytes, readEndpoint, takeBytes, TryOut, VALIDATIONS_PATH } from "./validations.ts";
 
 const TrialQuery = Doc.optional({

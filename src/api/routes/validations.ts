@@ -10,10 +10,8 @@ import type { Validations } from "../../resources/validations/validations.ts";
 import { findBodyKind } from "../../sandbox/text/body-check.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { presentAs } from "../present.ts";
-import { cutPage, pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { OPERATOR, routesOf } from "./route.ts";
+import { cutPage, pageOf, presentAs, presentPage } from "../present.ts";
+import { OPERATOR, routesOf, type Parts } from "./route.ts";
 
 const endpoint = Doc.text(EXAMPLE.endpoint);
 const version = Type.Integer({
@@ -61,7 +59,7 @@ const Format = Type.Optional(oneOf(VALIDATION_FORMATS));
 const Version = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const ReadQuery = Doc.closed({ format: Format, version: Type.Optional(Version) });
 const DeleteQuery = Doc.closed({ format: Format });
-const VersionsQuery = pageQuery({
+const VersionsQuery = Doc.pageQuery({
   cursor: Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the previous page" }),
 });
 const RollbackBody = Doc.closed({ version: Version });
@@ -79,7 +77,7 @@ const NOTHING = Buffer.alloc(0);
 export function addValidationRoutes(app: FastifyInstance, { validations }: Parts): void {
   const route = routesOf(app, "Validations");
   route(`GET ${VALIDATIONS_PATH}`, OPERATOR, "List validations", {
-    query: pageQuery({}),
+    query: Doc.pageQuery({}),
     example: { query: { limit: 20 } },
     answer: () => Doc.page(Validation, "The current validations, sorted by endpoint and format"),
     async handle({ query }) {
