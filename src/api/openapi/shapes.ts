@@ -120,10 +120,15 @@ export function shape(name: string, first: string | (() => TProperties), make?: 
   return named(name, typeof first === "string" ? closed(make ?? {}, first) : closed(first));
 }
 
-/** The object `base` with more members. */
-export function extended<Base extends TProperties, More extends TProperties>(base: TObject<Base>, more: () => More) {
+/** The object `base` with more members, and perhaps with a name of its own. */
+export function extended<Base extends TProperties, More extends TProperties>(
+  base: TObject<Base>,
+  more: () => More,
+  name?: string,
+) {
   const options = { additionalProperties: false, "x-extends": nameOf(base) };
-  return later(() => ({ ...base.properties, ...more() }), options);
+  const schema = later(() => ({ ...base.properties, ...more() }), options);
+  return name === undefined ? schema : named(name, schema);
 }
 
 export function nullable<Schema extends TSchema>(schema: Schema) {

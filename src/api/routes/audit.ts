@@ -167,7 +167,6 @@ async function* exportTrail(opened: OpenTrail, publicKey: string, place: Export)
   }
 }
 
-/** The one mapping of an entry to the wire. */
 function presentAuditEntry(row: AuditRow) {
   const entry = JSON.parse(row.entry) as StoredEntry;
   const { seq, hash } = row;

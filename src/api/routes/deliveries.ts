@@ -70,10 +70,7 @@ export const Attempt = Doc.shape("Attempt", () => ({
 
 const deadExample = () => Doc.exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
-const DeliveryWithAttempts = Doc.named(
-  "DeliveryWithAttempts",
-  Doc.extended(Delivery, () => ({ attempts: Type.Array(Attempt) })),
-);
+const DeliveryWithAttempts = Doc.extended(Delivery, () => ({ attempts: Type.Array(Attempt) }), "DeliveryWithAttempts");
 
 const replayedExample = () => ({
   ...deadExample(),

@@ -37,7 +37,6 @@ const Version = Doc.closed(() => ({
   created_at: Doc.Time,
 }));
 
-/** The fields that can be set, and read-only fields. */
 const EventType = Doc.shape("EventType", () => ({
   ...Doc.shownFields(EventTypeInput),
   deprecated_at: Doc.nullable(Doc.Time),
@@ -217,7 +216,6 @@ function refuseName(name: string): void {
   throw invalidField("name", `${shown} is not an event type. Write words separated by dots.`);
 }
 
-/** The one mapping of an event type to the wire. */
 function presentEventType(type: KnownType) {
   const versions = type.versions.map((one) => presentAs(Version, { ...one, example: one.example ?? null }));
   return presentAs(EventType, { ...type, mask: type.mask ?? [], versions });

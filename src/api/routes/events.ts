@@ -27,9 +27,10 @@ import {
 } from "./event-shape.ts";
 import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
-const EventWithDeliveries = Doc.named(
+const EventWithDeliveries = Doc.extended(
+  Event,
+  () => ({ request: EventRequest, deliveries: Type.Array(Delivery), ...Payload }),
   "EventWithDeliveries",
-  Doc.extended(Event, () => ({ request: EventRequest, deliveries: Type.Array(Delivery), ...Payload })),
 );
 
 const EventPage = Doc.extended(Doc.pageSchema(Event), () => ({
@@ -270,10 +271,7 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Pi
     answer: () => ({
       description: "One event with its body on each line",
       schema: Type.String({
-        "x-lines": Doc.named(
-          "ExportedEvent",
-          Doc.extended(Event, () => Payload),
-        ),
+        "x-lines": Doc.extended(Event, () => Payload, "ExportedEvent"),
       }),
       contentType: "application/x-ndjson",
       example: `${JSON.stringify({ ...Doc.exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,

@@ -12,7 +12,6 @@ import { cutPage, presentAs } from "../present.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
 import { ADMIN, routesOf, type Parts } from "./route.ts";
 
-/** The fields that can be set, and read-only fields. */
 const Key = Doc.shape("Key", () => ({
   id: Doc.text(EXAMPLE.key),
   ...Doc.shownFields(KeyInput),
@@ -114,10 +113,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
       schema: Key,
       made: {
         description: "Created. This is the only answer that shows the key itself",
-        schema: Doc.named(
-          "KeyWithSecret",
-          Doc.extended(Key, () => ({ key: Type.String() })),
-        ),
+        schema: Doc.extended(Key, () => ({ key: Type.String() }), "KeyWithSecret"),
       },
       refusals: ["conflict"],
       list: { answer: { description: "Keys, oldest first" } },

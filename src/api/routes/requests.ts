@@ -40,9 +40,10 @@ const Request = Doc.shape("Request", "One inbound HTTP request; secrets in its h
 
 type Shown = Doc.AnswerOf<typeof Request>;
 
-const RequestWithBody = Doc.named(
+const RequestWithBody = Doc.extended(
+  Request,
+  () => ({ body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) }),
   "RequestWithBody",
-  Doc.extended(Request, () => ({ body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) })),
 );
 
 const ReplayedRequest = Doc.extended(Request, () => ({

@@ -35,7 +35,6 @@ const Secret = Doc.closed(() => ({
   ends_at: Doc.nullable(Doc.Time),
 }));
 
-/** The fields that can be set, and read-only fields. */
 const Source = Doc.shape("Source", () => ({
   ...settings(),
   auth: Type.With(settings().auth, { examples: [{ header: "X-Shop-Token", token: "***" }] }),
@@ -48,10 +47,7 @@ const Source = Doc.shape("Source", () => ({
   last_request_at: Doc.nullable(Doc.Time),
 }));
 
-const SourceWithSecret = Doc.named(
-  "SourceWithSecret",
-  Doc.extended(Source, () => ({ secret: Type.String() })),
-);
+const SourceWithSecret = Doc.extended(Source, () => ({ secret: Type.String() }), "SourceWithSecret");
 
 const params = { name: EXAMPLE.ownSource };
 const shown = () => ({ schema: Source, headers: Doc.ETAG });

@@ -17,14 +17,11 @@ import { Event, EventRequest, Payload } from "./event-shape.ts";
 import { DeadLetterFilter } from "./replays.ts";
 import { READ, routesOf, type Parts } from "./route.ts";
 
-const EventFrame = Doc.named(
-  "StreamEvent",
-  Doc.extended(Event, () => ({ request: EventRequest, ...Payload })),
-);
+const EventFrame = Doc.extended(Event, () => ({ request: EventRequest, ...Payload }), "StreamEvent");
 
-const AttemptFrame = Doc.named(
-  "StreamAttempt",
-  Doc.extended(Delivery, () => ({
+const AttemptFrame = Doc.extended(
+  Delivery,
+  () => ({
     source: Doc.text("api", "The source of the event"),
     subscription_name: Doc.textOrNull("Null when the subscription was deleted"),
     attempt: Doc.closed({
@@ -36,7 +33,8 @@ const AttemptFrame = Doc.named(
       error: Doc.textOrNull(),
       trigger: Doc.choice(ATTEMPT_TRIGGERS),
     }),
-  })),
+  }),
+  "StreamAttempt",
 );
 
 /** The data of each frame, by its `event`. */

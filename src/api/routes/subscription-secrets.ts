@@ -88,10 +88,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
     example: { params: { id: EXAMPLE.subscription }, body: { overlap_s: 1_209_600 } },
     answer: () =>
       Doc.shows(
-        Doc.named(
-          "RotationWithSecret",
-          Doc.extended(Rotation, () => ({ secret: Type.String() })),
-        ),
+        Doc.extended(Rotation, () => ({ secret: Type.String() }), "RotationWithSecret"),
         "The new secret, which signs in addition to the old one",
         { ...rotatedExample(), secret: EXAMPLE.nextSecret },
       ),

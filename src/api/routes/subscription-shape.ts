@@ -59,7 +59,6 @@ const Latency = Doc.nullable(
 const settings = () => Doc.shownFields(SharedSettings);
 const { retry_policy, retry_count, retry_interval } = SharedSettings.properties;
 
-/** The fields that can be set, and read-only fields. */
 export const Subscription = Doc.shape("Subscription", "Which events are delivered, and to which destination", () => ({
   id: Doc.text(EXAMPLE.subscription),
   ...settings(),

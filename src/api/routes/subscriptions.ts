@@ -154,9 +154,10 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
       example: subscriptionExample(),
       made: {
         description: "Created. The answer shows the secret",
-        schema: Doc.named(
+        schema: Doc.extended(
+          Subscription,
+          () => ({ secret: Doc.textOf("Shown only here and by `/secret`") }),
           "SubscriptionWithSecret",
-          Doc.extended(Subscription, () => ({ secret: Doc.textOf("Shown only here and by `/secret`") })),
         ),
         example: { ...subscriptionExample(), secret: EXAMPLE.secret },
       },
@@ -215,10 +216,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
     answer: () => ({
       ...SHOWN,
       description: "The subscription, which is active again",
-      schema: Doc.named(
-        "ResumedSubscription",
-        Doc.extended(Subscription, () => ({ skipped_deliveries: Doc.Count })),
-      ),
+      schema: Doc.extended(Subscription, () => ({ skipped_deliveries: Doc.Count }), "ResumedSubscription"),
       example: { ...subscriptionExample(), skipped_deliveries: 0 },
     }),
     async handle(request, reply) {

@@ -26,7 +26,6 @@ export const ConditionDocs = Doc.choice(
     "deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway",
 );
 
-/** The fields that can be set, and read-only fields. */
 const Target = Doc.shape("Target", "A destination of subscriptions", () => ({
   ...Doc.shownFields(TargetInput),
   name: Type.String({
@@ -226,7 +225,6 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** The one mapping of a target to the wire. */
 function presentTarget(known: KnownTarget, facts: TargetFacts) {
   const { declared, managedBy, subscriptions, state } = known;
   const { preset, url, max_bytes: maxBytes, description } = declared ?? {};

@@ -30,7 +30,6 @@ import { OPERATOR, routesOf, type Parts } from "./route.ts";
 Doc.named("TenantInput", TenantInput);
 Doc.named("TenantSettings", TenantSettings);
 
-/** The fields that can be set, and read-only fields. */
 const Tenant = Doc.shape("Tenant", () => ({
   ...Doc.shownFields(TenantInput),
   name: Doc.text("Acme", "A name for people"),
@@ -148,7 +147,6 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts)
   }
 }
 
-/** The one mapping of a tenant to the wire. */
 function presentTenant(
   tenant: KnownTenant,
   { subscriptions = 0, openDeliveries = 0, storedBytes = 0 }: Partial<TenantUsage> = {},

@@ -11,12 +11,13 @@ import { Attempt, createDeliveryPresenter, Delivery, presentAttempt } from "./de
 import { StoredEventId } from "./filters.ts";
 import { ADMIN, routesOf, type Parts } from "./route.ts";
 
-const TestAttempt = Doc.named(
-  "TestAttempt",
-  Doc.extended(Attempt, () => ({
+const TestAttempt = Doc.extended(
+  Attempt,
+  () => ({
     delivery_id: Doc.text(EXAMPLE.deadDelivery),
     event_id: Doc.text(EXAMPLE.webhookEvent),
-  })),
+  }),
+  "TestAttempt",
 );
 
 export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
