@@ -145,6 +145,7 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
     async handle(request, reply) {
       const { types, event_type: eventType, subscription_id: subscriptionId, label, body, follow } = request.query;
       const { source, status, reason, id, ordering_key: orderingKey, unmatched, rule, severity } = request.query;
+      const same = { source, status, reason, id, orderingKey, unmatched, rule, severity };
       const caller = request.caller as Caller;
       const tenantId = caller.tenantId ?? request.query.tenant_id;
       if (eventType !== undefined) refuseNoPattern(eventType);
@@ -159,19 +160,12 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
       streams.open(
         {
           filter: {
+            ...same,
             types: types === undefined ? FRAME_TYPES : (types.split(",") as FrameType[]),
             tenantId,
-            source,
             eventType,
             subscriptionSeq,
-            id,
-            orderingKey,
-            status,
-            reason,
             labels: label === undefined ? undefined : [label].flat().map(parseLabel),
-            unmatched,
-            rule,
-            severity,
             since,
           },
           body: body === "true" ? "json" : body === "base64" ? "base64" : "none",
