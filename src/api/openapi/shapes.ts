@@ -293,11 +293,11 @@ function toExample(schema: Json, at: string, given?: unknown): unknown {
   if (isNullable(schema) && (first === undefined || !("examples" in first))) return null;
   if (first !== undefined) return toExample(first, at);
   if (type === "object") {
+    const own = (given ?? {}) as Json;
     const members = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>)
-      .filter(([name, member]) => (required as readonly string[]).includes(name) || "examples" in member)
-      .filter(([name]) => given === undefined || !Object.hasOwn(given as object, name))
-      .map(([name, member]) => [name, toExample(member, `${at}.${name}`)]);
-    return { ...Object.fromEntries(members), ...(given as object | undefined) };
+      .filter(([name, member]) => (required as readonly string[]).includes(name) || "examples" in member || name in own)
+      .map(([name, member]) => [name, name in own ? own[name] : toExample(member, `${at}.${name}`)]);
+    return { ...Object.fromEntries(members), ...own };
   }
   if (type === "array") return (items as Json)["type"] === "object" ? [toExample(items as Json, `${at}[]`)] : [];
   if (type === "boolean") return false;
