@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { invalidField } from "../../model/errors.ts";
 import {
   EVENT_VERSION_PATTERN,
@@ -14,7 +14,6 @@ import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../model/event.ts"
 import { oneOf } from "../../model/shape.ts";
 import { exportOpenApi, readOpenApi } from "../../resources/event-types/event-types-openapi.ts";
 import type { Caller } from "../../resources/keys.ts";
-import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
 import { createPlainPage, escapeText } from "../plain-page.ts";
@@ -65,7 +64,6 @@ const ListQuery = Doc.pageQuery({
   cursor: Type.String({ maxLength: 255, description: "`next_cursor` of the previous page" }),
   status: oneOf(["active", "deprecated"]),
 });
-type ListQuery = Static<typeof ListQuery>;
 const ImportQuery = Doc.optional({
   dry_run: Type.Boolean({ default: false, description: "Only show what would change" }),
 });
@@ -80,7 +78,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
   /** For partners it is another text. */
   const exported: Partial<Record<"own" | "partner", { of: readonly KnownType[]; json: string }>> = {};
 
-  const send = addResourceRoutes<Entry<KnownType>, KnownType, EventTypeInput, EventTypeChange, ListQuery>(route, {
+  const send = addResourceRoutes(route, {
     path: PATH,
     key: "name",
     words: ["an event type", "event types"],
@@ -98,7 +96,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
         .filter(({ name, status }) => name > cursor && (wanted === undefined || wanted === status));
       return {
         page: cutPage(rest, query, ({ name }) => name),
-        present: (type) => presentEventType(shownTo(caller, type)),
+        present: (type: KnownType) => presentEventType(shownTo(caller, type)),
       };
     },
     get: (name) => eventTypes.get(name),
@@ -111,7 +109,9 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
       const { entry, isNew } = await eventTypes.put(input, ifMatch);
       return { thing: entry, isNew };
     },
-    patch: async (name, change, { ifMatch }) => ({ thing: await eventTypes.change(name, change, ifMatch) }),
+    patch: async (name, change: EventTypeChange, { ifMatch }) => ({
+      thing: await eventTypes.change(name, change, ifMatch),
+    }),
     remove: (name, { ifMatch }) => eventTypes.remove(name, ifMatch),
     present: ({ thing }, caller) => presentEventType(shownTo(caller, thing)),
     docs: () => ({

@@ -47,7 +47,6 @@ type KeyInput = Static<typeof KeyInput>;
 type KeyChange = Partial<Omit<KeyInput, "tenant_id">>;
 
 const ListQuery = Doc.pageQuery({ tenant_id: Type.String({ maxLength: 128 }) });
-type ListQuery = Static<typeof ListQuery>;
 
 export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void {
   const route = routesOf(app, "Keys");
@@ -60,7 +59,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
     more: key === undefined ? {} : { key },
   });
 
-  addResourceRoutes<Entry<ApiKey>, Entry<ApiKey>, KeyInput, KeyChange, ListQuery>(route, {
+  addResourceRoutes(route, {
     path: "/api/v1/keys",
     key: "id",
     words: ["a key", "keys"],
@@ -79,7 +78,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
       const { cursor } = query;
       const all = await keys.list(tenantId);
       const rest = cursor === undefined ? all : all.filter(({ id }) => id > cursor);
-      return { page: cutPage(rest, query, ({ id }) => id), present: ({ thing }) => present(thing) };
+      return { page: cutPage(rest, query, ({ id }) => id), present: ({ thing }: Entry<ApiKey>) => present(thing) };
     },
     get: (id, { tenantId }) => keys.get(id, tenantId),
     // A bound key creates keys of its own tenant only, and none with more rights.
@@ -96,7 +95,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
       const by = { tenantId: caller?.tenantId, ifMatch, isTenantGiven: given !== undefined };
       return saved(await keys.put({ id, name, scopes, tenantId: given ?? undefined, expiresAt }, by));
     },
-    async patch(id, { name, scopes, expires_at: end }, { caller, ifMatch }) {
+    async patch(id, { name, scopes, expires_at: end }: KeyChange, { caller, ifMatch }) {
       const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
       const change = { name, scopes, expiresAt };
       const reject = (known: ApiKey) => refuseOutliving(known, change, caller);

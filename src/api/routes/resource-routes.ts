@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Type, type TProperties, type TSchema } from "typebox";
+import { Type, type Static, type TProperties, type TSchema } from "typebox";
 import type { MaybePromise } from "../../model/accepted.ts";
 import { invalidField, PosthornError, type ErrorCode } from "../../model/errors.ts";
 import { isDeeperThan } from "../../model/json.ts";
@@ -91,7 +91,7 @@ function join(usual: Doc.OperationDocs, { answer, errors = [], ...own }: Own): D
 type ResourceAction = "list" | "make" | "read" | "replace" | "plan" | "change" | "remove";
 
 /** All resources that users configure have seven routes: list, create, get, create or replace, plan, update, delete. */
-interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query> {
+interface ResourceRoutes<Thing extends Versioned, Row, Input extends TSchema, Change, Query extends TSchema> {
   path: string;
   /** The path parameter that identifies the object. If the input has it too, a replacement may leave it out. */
   key: "id" | "name";
@@ -101,21 +101,21 @@ interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Cha
   /** The rights for reading, and for everything else. */
   readers: Access;
   writers: Access;
-  input: TSchema;
+  input: Input;
   change: TSchema;
-  query: TSchema;
+  query: Query;
   /** The query that identifies an object if its key alone is ambiguous. */
   oneQuery?: TSchema;
   /** The rules for a key in the path when PUT creates the object. */
   chosenKey?: TSchema;
   maxBodyBytes?: number;
   /** Loads a page of objects, and presents each. */
-  list(query: Query, by: Asked): MaybePromise<{ page: PageOf<Row>; present: (row: Row) => object }>;
+  list(query: Static<Query>, by: Asked): MaybePromise<{ page: PageOf<Row>; present: (row: Row) => object }>;
   get(key: string, by: Asked): Promise<Thing> | Thing;
   /** Brings a body that another program wrote for its own model into the form that is validated. */
   adopt?(body: unknown): Adopted;
-  make(input: Input, by: Asked, adopted?: Adopted): Promise<Saved<Thing>>;
-  put(input: Input, by: Asked, key: string): Promise<Saved<Thing>>;
+  make(input: Static<Input>, by: Asked, adopted?: Adopted): Promise<Saved<Thing>>;
+  put(input: Static<Input>, by: Asked, key: string): Promise<Saved<Thing>>;
   patch(key: string, change: Change, by: Asked): Promise<Saved<Thing>>;
   /** The body of the answer; undefined for 204. */
   remove(key: string, by: Asked): Promise<Saved<Thing> | { gone: object } | void>;
@@ -177,9 +177,9 @@ export function asked(request: FastifyRequest): Asked {
 }
 
 /** Returns the function that sends an object, for other routes of the resource. */
-export function addResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query>(
+export function addResourceRoutes<Thing extends Versioned, Row, Input extends TSchema, Change, Query extends TSchema>(
   route: ReturnType<typeof routesOf>,
-  resource: ResourceRoutes<Thing, Row, Input, Change, Query & PageParameters>,
+  resource: ResourceRoutes<Thing, Row, Input, Change, Query>,
 ): (reply: FastifyReply, saved: Saved<Thing>) => Promise<FastifyReply> {
   const { path, key, words, input, readers, writers, oneQuery, maxBodyBytes } = resource;
   const [one, several] = words;
@@ -212,12 +212,13 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
       .send({ ...(await resource.present(thing, reply.request.caller)), ...more });
   }
 
-  function readInput({ body, caller }: FastifyRequest): Input {
-    return Object.hasOwn(fields, "tenant_id") ? ofTenant(body as Input, caller?.tenantId) : (body as Input);
+  function readInput({ body, caller }: FastifyRequest): Static<Input> {
+    const given = body as Static<Input> & { tenant_id?: unknown };
+    return Object.hasOwn(fields, "tenant_id") ? ofTenant(given, caller?.tenantId) : given;
   }
 
   /** The body may repeat the key of the path. */
-  function readReplacement(request: FastifyRequest): Input {
+  function readReplacement(request: FastifyRequest): Static<Input> {
     const given = readInput(request);
     if (!isKeyGiven) return given;
     const { [key]: repeated = keyOf(request), ...rest } = given as Record<string, unknown>;
@@ -225,14 +226,14 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
       const message = `${key} must be ${keyOf(request)}, as in the path, or be left out.`;
       throw invalidField(key, message);
     }
-    return { [key]: keyOf(request), ...rest } as Input;
+    return { [key]: keyOf(request), ...rest } as Static<Input>;
   }
 
   route(`GET ${path}`, readers, summaries.list, {
     query: resource.query,
     docs: docsOf("list"),
     async handle(request) {
-      const { page, present } = await resource.list(request.query as Query & PageParameters, asked(request));
+      const { page, present } = await resource.list(request.query as Static<Query>, asked(request));
       return presentPage(page, present);
     },
   });

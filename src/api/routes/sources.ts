@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import type { PulledFacts } from "../../intake/messages/pullers.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { MASK, type SourceSecret } from "../../model/secrets.ts";
@@ -63,7 +63,6 @@ const ListQuery = Doc.pageQuery({
   kind: Type.String({ maxLength: 32 }),
   status: oneOf(SOURCE_STATUSES),
 });
-type ListQuery = Static<typeof ListQuery>;
 
 const RotateBody = Doc.closed({
   secret: Type.Optional(
@@ -94,7 +93,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
     more: isNew ? { path_token: thing.thing.source.pathToken ?? null } : {},
   });
 
-  const send = addResourceRoutes<Entry<SourceRecord>, SourceRecord, SourceInput, SourceChange, ListQuery>(route, {
+  const send = addResourceRoutes(route, {
     path: "/api/v1/sources",
     key: "name",
     words: ["a source", "sources"],
@@ -123,7 +122,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
       const { entry, isNew } = await sources.put(input, by);
       return saved(entry, isNew);
     },
-    patch: async (name, change, by) => saved(await sources.change(name, change, by), false),
+    patch: async (name, change: SourceChange, by) => saved(await sources.change(name, change, by), false),
     async remove(name, by) {
       await sources.remove(name, by);
       return { gone: { name } };

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { SubscriptionSchema } from "../../destinations/kinds.ts";
 import { oneOf, withDefault } from "../../model/shape.ts";
 import { ownerOf, type Subscription as KnownSubscription, type SubscriptionInput } from "../../model/subscription.ts";
@@ -30,7 +30,6 @@ const ListQuery = Doc.pageQuery({
   tenant_id: Type.String({ maxLength: 128 }),
   label: Type.String({ maxLength: 400, description: "`name` or `name=value`" }),
 });
-type ListQuery = Static<typeof ListQuery>;
 
 /** What was saved from: the settings as they were given, and what is to be said of them. */
 interface SavedFrom {
@@ -94,13 +93,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
     return { thing, isNew, more: warnings.length > 0 ? { warnings, ...secret } : secret };
   }
 
-  const send = addResourceRoutes<
-    KnownSubscription,
-    KnownSubscription,
-    SubscriptionInput,
-    Partial<SubscriptionInput>,
-    ListQuery
-  >(route, {
+  const send = addResourceRoutes(route, {
     path: "/api/v1/subscriptions",
     key: "id",
     words: ["a subscription", "subscriptions"],
@@ -135,7 +128,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
       );
       return saved(subscription, isNew, { given: input });
     },
-    async patch(id, change, by) {
+    async patch(id, change: Partial<SubscriptionInput>, by) {
       const terms = { boundTo: by.caller?.tenantId, ifMatch: by.ifMatch };
       const subscription = getForChange(id, by);
       const changed = await rotation.save((notifyRotation) =>

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { isHealthy } from "../../deliver/target.ts";
 import { countOpen } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
@@ -87,7 +87,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     targets.list(tenantId).find((one) => one.declared !== undefined && one.name === name)?.subscriptions ?? [];
 
   // A target that belongs to one subscription has no version of its own: it is changed with the subscription.
-  addResourceRoutes<KnownTarget, KnownTarget, TargetInput, TargetChange, Static<typeof ListQuery>>(route, {
+  addResourceRoutes(route, {
     path: "/api/v1/targets",
     key: "name",
     words: ["a target", "targets"],
@@ -107,7 +107,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
       const from = Number(cursor ?? 0);
       const page = cutPage(targets.list(tenantId).slice(from), query, () => String(from + limit));
       const open = await loadOpen(page.rows.flatMap((known) => known.subscriptions));
-      return { page, present: (known) => presentTarget(known, describeTarget(known, open)) };
+      return { page, present: (known: KnownTarget) => presentTarget(known, describeTarget(known, open)) };
     },
     get: (name, { tenantId }) => targets.get(name, tenantId),
     async make(input, { caller, once }) {
@@ -122,7 +122,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
       const { entry, isNew } = await sharedTargets.put(input, ifMatch);
       return { thing: targets.known(entry), isNew };
     },
-    async patch(given, change, { caller, tenantId: of, ifMatch }) {
+    async patch(given, change: TargetChange, { caller, tenantId: of, ifMatch }) {
       const { name, tenantId, subscriptions: users } = targets.get(given, of);
       refuseReserved(users, caller?.tenantId);
       const stored = findShared(name, tenantId);

@@ -14,14 +14,13 @@ import {
 } from "../../model/tenant.ts";
 import type { Caller } from "../../resources/keys.ts";
 import { MAX_PASS_MS, type PassRecord } from "../../resources/pass-records.ts";
-import type { Entry } from "../../resources/resource.ts";
 import { quotasOf } from "../../resources/tenants.ts";
 import { ERASURE_STAGES, type ErasureRow } from "../../store/port/erasures.ts";
 import type { TenantUsage } from "../../store/port/reads.ts";
 import { FRAMED_PAGE } from "../dashboard/pages.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { isoTime, pageOf, presentAs, type PageParameters } from "../present.ts";
+import { isoTime, pageOf, presentAs } from "../present.ts";
 import { PORTAL_ACCESS, type PortalAccess } from "../session/passes.ts";
 import { describePattern } from "../validation.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
@@ -91,7 +90,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts)
     return (tenant: KnownTenant) => presentTenant(tenant, usages.get(tenant.id));
   }
 
-  addResourceRoutes<Entry<KnownTenant>, KnownTenant, TenantInput, TenantSettings, PageParameters>(route, {
+  addResourceRoutes(route, {
     path: "/api/v1/tenants",
     key: "id",
     words: ["a tenant", "tenants"],
@@ -115,7 +114,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts)
       const { entry, isNew } = await tenants.put(input, ifMatch);
       return { thing: entry, isNew };
     },
-    patch: async (id, change, { ifMatch }) => ({ thing: await tenants.change(id, change, ifMatch) }),
+    patch: async (id, change: TenantSettings, { ifMatch }) => ({ thing: await tenants.change(id, change, ifMatch) }),
     async remove(id, { ifMatch }) {
       await tenants.remove(id, ifMatch);
       return { gone: { id } };
