@@ -10,7 +10,7 @@ import { etagOf } from "../../resources/resource.ts";
 import type { AuditNote } from "../../store/port/audit.ts";
 import type { PageOf } from "../../store/port/reads.ts";
 import * as Doc from "../openapi/shapes.ts";
-import { type PageParameters, presentPage } from "../present.ts";
+import { presentPage } from "../present.ts";
 import type { Access, routesOf } from "./route.ts";
 
 /** What differs for one of the seven routes from the docs that all resources share. */
