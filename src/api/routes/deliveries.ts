@@ -68,23 +68,15 @@ export const Attempt = Doc.shape("Attempt", () => ({
   trigger: Doc.choice(["first", "retry", "manual", "replay"]),
 }));
 
-const deadExample = () => Doc.exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
 const DeliveryWithAttempts = Doc.extended(Delivery, () => ({ attempts: Type.Array(Attempt) }), "DeliveryWithAttempts");
 
-const replayedExample = () => ({
-  ...deadExample(),
-  ...ended,
-  status: "pending",
-  generation: 2,
-  next_attempt_at: EXAMPLE.laterTime,
-  completed_at: null,
-});
+const reopened = { status: "pending", generation: 2, next_attempt_at: EXAMPLE.laterTime, completed_at: null };
 export const replayedDelivery = () => ({
   status: 202,
   description: "The delivery, which is attempted again now",
   schema: Delivery,
-  example: replayedExample(),
+  example: Doc.exampleOf(Delivery, { ...ended, ...reopened }),
 });
 
 export const OfSubscription = {
@@ -210,7 +202,6 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
     example: { params: { id: EXAMPLE.heldDelivery } },
     answer: () =>
       Doc.shows(Delivery, "The delivery, which is not attempted any more", {
-        ...deadExample(),
         ...ended,
         id: EXAMPLE.heldDelivery,
         status: "cancelled",

@@ -40,50 +40,31 @@ const Request = Doc.shape("Request", "One inbound HTTP request; secrets in its h
 
 type Shown = Doc.AnswerOf<typeof Request>;
 
-const RequestWithBody = Doc.extended(
-  Request,
-  () => ({ body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) }),
-  "RequestWithBody",
-);
+const Body = Doc.optional({ body: Type.String(), body_base64: Type.String() });
+const RequestWithBody = Doc.extended(Request, () => Body.properties, "RequestWithBody");
 
 const ReplayedRequest = Doc.extended(Request, () => ({
   result: Doc.closed({ outcome: Doc.choice(["accepted", "ignored"]), cause: Cause }),
 }));
 
-const listed = () => ({
-  ...Doc.page(Request, "Rejected and ignored requests, newest first"),
-  example: {
-    data: [{ ...refusedExample(), id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
-    next_cursor: null,
-  },
-});
-const refusedExample = () => ({ ...Doc.exampleOf(Request), events: [] });
+const rejected = { id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body", events: [] };
+const listed = () => Doc.page(Request, "Rejected and ignored requests, newest first", rejected);
 
 const ListQuery = Doc.pageQuery({
   outcome: oneOf(REQUEST_OUTCOMES),
   cause: Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" }),
 });
 
-const AllQuery = Doc.optional({
-  ...ListQuery.properties,
-  source: EventQuery.source,
-  tenant_id: EventQuery.tenant_id,
-  since: EventQuery.since,
-  until: EventQuery.until,
-});
+const { source, tenant_id, since, until } = EventQuery;
+const AllQuery = Doc.optional({ ...ListQuery.properties, source, tenant_id, since, until });
 
 export function addRequestRoutes(app: FastifyInstance, { store, sources, requestReplays, logger }: Parts): void {
   const route = routesOf(app, "Requests");
 
-  /** A request belongs to the tenant that owned its source when the request came. */
-  function isVisible(request: StoredRequest, tenantId: string | undefined): boolean {
-    return tenantId === undefined || request.tenantId === tenantId;
-  }
-
   route("GET /api/v1/sources/:name/requests", READ, "List the rejected requests of a source", {
     query: ListQuery,
     example: { params: { name: EXAMPLE.source }, query: { limit: 20 } },
-    answer: () => listed(),
+    answer: listed,
     async handle({ params, query, caller }) {
       const source = sources.find(params.name);
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
@@ -99,7 +80,7 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
   route("GET /api/v1/requests", READ, "List the rejected and ignored requests of all sources", {
     query: AllQuery,
     example: { query: { limit: 20 } },
-    answer: () => listed(),
+    answer: listed,
     async handle({ query, caller }) {
       const { source, outcome, cause } = query;
       const { since, until } = readTimes(query);
@@ -115,7 +96,6 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
         RequestWithBody,
         "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
           "is no UTF-8",
-        Doc.exampleOf(Request),
       ),
     async handle({ params, caller }) {
       const request = await getRequest(params.id, caller);
@@ -130,8 +110,8 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
     example: { params: { id: EXAMPLE.ignoredRequest } },
     answer: () =>
       Doc.shows(ReplayedRequest, "The result", {
-        ...refusedExample(),
         id: EXAMPLE.ignoredRequest,
+        events: [],
         outcome: "ignored",
         cause: "filtered",
         replayed_at: EXAMPLE.laterTime,
@@ -151,9 +131,10 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
     },
   });
 
-  async function getRequest(id: string, caller: Caller | undefined): Promise<StoredRequest> {
+  /** A request belongs to the tenant that owned its source when the request came. */
+  async function getRequest(id: string, { tenantId }: Partial<Caller> = {}): Promise<StoredRequest> {
     const request = await store.reads.findRequest(id);
-    if (request !== undefined && isVisible(request, caller?.tenantId)) return request;
+    if (request !== undefined && (tenantId === undefined || request.tenantId === tenantId)) return request;
     throw new PosthornError("not_found", `There is no request ${id}.`);
   }
 }

@@ -99,8 +99,7 @@ const GatewayStatistics = Doc.shape("Statistics", () => ({
 
 /** The example, with a day by hour. */
 function withFigures(description: string, schema: TSchema, more: object = {}): Doc.AnswerDocs {
-  const example = { ...Doc.exampleOf(schema), ...more, last_24h: { ...Doc.exampleOf(Window), bucket_s: 3600 } };
-  return { description, schema, example };
+  return Doc.shows(schema, description, { ...more, last_24h: Doc.exampleOf(Window, { bucket_s: 3600 }) });
 }
 
 const Id = Type.Object({ id: Type.String() });
@@ -119,11 +118,7 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
 
   async function describe(subscriptionSeqs: readonly number[]) {
     const { last_1h, last_24h } = await statistics.describe(subscriptionSeqs);
-    return {
-      last_1h: presentWindow(last_1h),
-      last_24h: presentWindow(last_24h),
-      latency_max_error: LATENCY_ERROR,
-    };
+    return { last_1h: presentWindow(last_1h), last_24h: presentWindow(last_24h), latency_max_error: LATENCY_ERROR };
   }
 
   route("GET /api/v1/subscriptions/:id/stats", READ, "Get success rates and latencies of a subscription", {
@@ -179,9 +174,7 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
         tenant_id: tenantId ?? null,
         events: {
           accepted: total(ours.map(({ accepted }) => accepted)),
-          unmatched: total(
-            ours.map(({ unmatched, operatorsOnly }) => unmatched - (tenantId === undefined ? operatorsOnly : 0)),
-          ),
+          unmatched: total(ours.map((row) => row.unmatched - (tenantId === undefined ? row.operatorsOnly : 0))),
           duplicates: total(ours.map(({ duplicates }) => duplicates)),
         },
         deliveries: {
@@ -269,21 +262,13 @@ function shareOf(count: number, all: number): number | null {
   return all === 0 ? null : Number((count / all).toFixed(4));
 }
 
-type Sum = Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">;
+const COUNTERS = ["created", "delivered", "dead", "cancelled", "attempts", "failures", "deadLetters"] as const;
+type Sum = Pick<DeliveryCounters, (typeof COUNTERS)[number] | "lastAttemptAt">;
 
 function sumOf(rows: readonly DeliveryCounters[]): Sum {
   const last = rows.reduce((latest, { lastAttemptAt }) => Math.max(latest, lastAttemptAt ?? 0), 0);
-  return {
-    created: total(rows.map(({ created }) => created)),
-    delivered: total(rows.map(({ delivered }) => delivered)),
-    dead: total(rows.map(({ dead }) => dead)),
-    cancelled: total(rows.map(({ cancelled }) => cancelled)),
-    attempts: total(rows.map(({ attempts }) => attempts)),
-    failures: total(rows.map(({ failures }) => failures)),
-    deadLetters: total(rows.map(({ deadLetters }) => deadLetters)),
-    pruned: total(rows.map(({ pruned }) => pruned)),
-    lastAttemptAt: last === 0 ? undefined : last,
-  };
+  const sums = COUNTERS.map((name) => [name, total(rows.map((row) => row[name]))]);
+  return { ...(Object.fromEntries(sums) as Omit<Sum, "lastAttemptAt">), lastAttemptAt: last === 0 ? undefined : last };
 }
 
 function total(counts: readonly number[]): number {

@@ -39,23 +39,13 @@ const Secrets = Doc.shape("Secrets", () => ({
   ed25519: Doc.nullable(Doc.closed({ public_key: Type.String(), created_at: Doc.Time })),
 }));
 
-const current = () => Doc.exampleOf(State);
-const rotatedExample = () => ({
-  id: EXAMPLE.subscription,
-  overlap_ends_at: EXAMPLE.overlapEnd,
-  secrets: [
-    { ...current(), expires_at: EXAMPLE.overlapEnd },
-    { ...current(), state: "next" },
-  ],
-});
-
-const MAX_OVERLAP_S = 31_536_000;
+const secretExample = (given: object = {}) => Doc.exampleOf(State, given);
 
 const RotateBody = Doc.optional({
   secret: SharedSettings.properties.secret,
   overlap_s: Type.Integer({
     minimum: 0,
-    maximum: MAX_OVERLAP_S,
+    maximum: 31_536_000,
     default: 1_209_600,
     description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
   }),
@@ -90,7 +80,11 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
       Doc.shows(
         Doc.extended(Rotation, () => ({ secret: Type.String() }), "RotationWithSecret"),
         "The new secret, which signs in addition to the old one",
-        { ...rotatedExample(), secret: EXAMPLE.nextSecret },
+        {
+          secret: EXAMPLE.nextSecret,
+          overlap_ends_at: EXAMPLE.overlapEnd,
+          secrets: [secretExample({ expires_at: EXAMPLE.overlapEnd }), secretExample({ state: "next" })],
+        },
       ),
     errors: ["conflict", "managed_by_config"],
     async handle(request, reply) {
@@ -109,7 +103,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
       Doc.shows(Rotation, "The new secret is now the current one", {
         id: EXAMPLE.rotatingSubscription,
         overlap_ends_at: EXAMPLE.overlapEnd,
-        secrets: [current(), { ...current(), state: "previous", expires_at: EXAMPLE.overlapEnd }],
+        secrets: [secretExample(), secretExample({ state: "previous", expires_at: EXAMPLE.overlapEnd })],
       }),
     errors: ["conflict"],
     async handle(request) {
@@ -124,7 +118,6 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
     example: { params: { id: EXAMPLE.rotatingSubscription } },
     answer: () =>
       Doc.shows(Rotation, "Only the new secret is valid now", {
-        ...Doc.exampleOf(Rotation),
         id: EXAMPLE.rotatingSubscription,
       }),
     errors: ["conflict"],
