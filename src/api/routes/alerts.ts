@@ -206,8 +206,8 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
     async handle({ caller, params, body }) {
       const { for_s: forS, cause, note } = body ?? {};
       const forMs = forS === undefined ? undefined : forS * 1000;
-      const wish = { by: caller?.keyId ?? "", note, cause, forMs };
-      return presentOne(await alerts.mute(params.id, caller?.tenantId, wish));
+      const request = { by: caller?.keyId ?? "", note, cause, forMs };
+      return presentOne(await alerts.mute(params.id, caller?.tenantId, request));
     },
   });
 

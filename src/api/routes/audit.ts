@@ -163,7 +163,7 @@ async function* exportTrail(opened: OpenTrail, publicKey: string, place: Export)
         ({ seq, entry, data, hash }) => `{"seq":${seq},"entry":${entry},"data":${data ?? "null"},"hash":"${hash}"}\n`,
       )
       .join("");
-    place.noteTaken();
+    place.recordTaken();
   }
 }
 

@@ -40,7 +40,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
   const { store, subscriptions, replays } = parts;
   const route = routesOf(app, "Deliveries");
   const { toFilter, getForChange, present } = createDeliveryReader(parts);
-  const { startReplay, toWish } = createReplayAnswers(parts.bulkReplays);
+  const { startReplay, toReplayRequest } = createReplayAnswers(parts.bulkReplays);
 
   function toDeadLetterFilter(query: Static<typeof GroupQuery>, request: FastifyRequest) {
     const { reason, event_type: type, since, until } = query;
@@ -124,7 +124,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
         throw invalidField("id", "Send only one of id, filter and all.");
       }
       if (confirm !== "purge") {
-        const { count, isExact } = await parts.bulkReplays.plan(toWish(request, "purge", request.body));
+        const { count, isExact } = await parts.bulkReplays.plan(toReplayRequest(request, "purge", request.body));
         if (confirm !== count || !isExact) throw askToConfirm(count, isExact);
       }
       return startReplay(request, reply, "purge", request.body);

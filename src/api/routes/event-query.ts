@@ -50,7 +50,7 @@ export function readEventFilter(query: EventParameters, { caller }: Pick<Fastify
   const { event_type: type, id, label: labels } = query;
   const isPrefix = id?.endsWith("*") === true;
   const isPattern = type !== undefined && /[*#]/.test(type);
-  if (type !== undefined) refuseNoPattern(type);
+  if (type !== undefined) rejectNoPattern(type);
   return {
     tenantId: caller?.tenantId ?? query.tenant_id,
     type: isPattern ? undefined : type,
@@ -77,7 +77,7 @@ export function readTimes(query: Pick<EventParameters, "since" | "until">) {
   return { since, until };
 }
 
-export function refuseNoPattern(type: string): void {
+export function rejectNoPattern(type: string): void {
   try {
     parsePattern(type);
   } catch (error) {

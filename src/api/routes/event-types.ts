@@ -105,7 +105,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
       return { thing: entry, isReplay };
     },
     async put(input, { ifMatch }) {
-      refuseName(input.name);
+      rejectName(input.name);
       const { entry, isNew } = await eventTypes.put(input, ifMatch);
       return { thing: entry, isNew };
     },
@@ -210,7 +210,7 @@ function shownTo(caller: Caller | undefined, type: KnownType): KnownType {
 
 const NAME = new RegExp(EVENT_TYPE_PATTERN);
 
-function refuseName(name: string): void {
+function rejectName(name: string): void {
   if (NAME.test(name) && name.length <= EVENT_TYPE_MAX_LENGTH) return;
   const shown = JSON.stringify(name.slice(0, 60));
   throw invalidField("name", `${shown} is not an event type. Write words separated by dots.`);

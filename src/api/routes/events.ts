@@ -161,7 +161,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
           const count = made.deliveries + (caller?.tenantId === undefined ? (made.operatorDeliveries ?? 0) : 0);
           return reply.code(201).send({ event_id: made.eventId, replay_of: event.id, delivery_count: count });
         }
-        refuseSeveral(body?.subscription_ids);
+        rejectSeveral(body?.subscription_ids);
         const deliveries = await replays.replayEvent(event, body?.subscription_id, caller?.tenantId);
         return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
       },
@@ -214,7 +214,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
   }
 }
 
-function refuseSeveral(subscriptionIds: readonly string[] | undefined): void {
+function rejectSeveral(subscriptionIds: readonly string[] | undefined): void {
   if (subscriptionIds === undefined) return;
   throw invalidField(
     "subscription_ids",
@@ -305,7 +305,7 @@ async function* exportEvents(store: Parts["store"], filter: EventFilter, place: 
       // In pieces, so that progress is visible even if the client reads a large body slowly.
       for (let at = 0; at < line.length; at += PIECE_BYTES) {
         yield line.subarray(at, at + PIECE_BYTES);
-        place.noteTaken();
+        place.recordTaken();
       }
     }
     cursor = page.nextCursor;

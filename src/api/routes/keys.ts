@@ -85,7 +85,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
     async make({ name, scopes, tenant_id, expires_at: end }, { caller, once }) {
       const tenantId = tenant_id ?? undefined;
       const expiresAt = readEnd(end);
-      const reject = () => refuseEnd(expiresAt, caller, clock.wall());
+      const reject = () => rejectEnd(expiresAt, caller, clock.wall());
       const mark = once(`keys/${caller?.tenantId ?? ""}`, tenantId);
       const made = await keys.create({ name, scopes, tenantId, expiresAt }, mark, reject);
       return { ...saved(made), isReplay: made.isReplay };
@@ -98,7 +98,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
     async patch(id, { name, scopes, expires_at: end }: KeyChange, { caller, ifMatch }) {
       const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
       const change = { name, scopes, expiresAt };
-      const reject = (known: ApiKey) => refuseOutliving(known, change, caller);
+      const reject = (known: ApiKey) => rejectOutliving(known, change, caller);
       return { thing: await keys.change(id, caller?.tenantId, change, { ifMatch, reject }) };
     },
     // A revoked key stays visible.
@@ -156,7 +156,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
 }
 
 /** A key that expires cannot give rights to a key that expires later: its own expiry would mean nothing. */
-function refuseOutliving(
+function rejectOutliving(
   known: ApiKey,
   { scopes = [], expiresAt }: Pick<KeptChange, "scopes" | "expiresAt">,
   caller: Caller | undefined,
@@ -177,7 +177,7 @@ function refuseOutliving(
 
 function chooseEnd(wanted: KeyInput["expires_at"], caller: Caller | undefined, wall: number): number | undefined {
   const expiresAt = readEnd(wanted);
-  refuseEnd(expiresAt, caller, wall);
+  rejectEnd(expiresAt, caller, wall);
   return expiresAt;
 }
 
@@ -185,7 +185,7 @@ function readEnd(wanted: KeyInput["expires_at"]): number | undefined {
   return typeof wanted === "string" ? Date.parse(wanted) : undefined;
 }
 
-function refuseEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
+function rejectEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
   if (expiresAt !== undefined && !(expiresAt > wall)) {
     throw invalidField("expires_at", "expires_at must be in the future.");
   }

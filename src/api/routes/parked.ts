@@ -89,7 +89,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
     return trail.note({ act: `parked.${act}`, kind: "source", id, tenantId, details });
   }
 
-  function noteMoved(source: string, action: "requeued" | "purged", count: number, caller: Caller | undefined): void {
+  function logMoved(source: string, action: "requeued" | "purged", count: number, caller: Caller | undefined): void {
     logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${action}`);
   }
 
@@ -163,7 +163,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       await note("requeue", params.name, { wanted: body });
       const { requeued, withoutOrigin, isCutOff } = await requeueParked(queue, toFilter(body));
       await note("requeued", params.name, { requeued });
-      noteMoved(params.name, "requeued", requeued, caller);
+      logMoved(params.name, "requeued", requeued, caller);
       return { requeued, without_origin: withoutOrigin, complete: !isCutOff };
     },
   });
@@ -187,7 +187,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       const outcome = await purgeParked(queue, toFilter(body), count);
       await note("purged", params.name, { purged: "purged" in outcome ? outcome.purged : 0 });
       if ("current" in outcome) throw unconfirmed(outcome.current, body?.count);
-      noteMoved(params.name, "purged", outcome.purged, caller);
+      logMoved(params.name, "purged", outcome.purged, caller);
       return { purged: outcome.purged, complete: !outcome.isCutOff };
     },
   });

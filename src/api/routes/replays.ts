@@ -245,8 +245,8 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): v
     otherAnswers: () => [PLANNED],
     errors: BEGIN_ERRORS,
     handle(request, reply) {
-      const { plan, ...wished } = request.body;
-      const filter: ReplayFilter = { subscription_id: request.params.id, ...wished };
+      const { plan, ...rest } = request.body;
+      const filter: ReplayFilter = { subscription_id: request.params.id, ...rest };
       return startReplay(request, reply, "recover", { filter, plan });
     },
   });
@@ -271,7 +271,7 @@ interface Selection {
 
 /** The answer of all routes that start a job. */
 export function createReplayAnswers(bulkReplays: BulkReplays) {
-  function toWish(request: FastifyRequest, kind: ReplayKind, { filter, all }: Selection) {
+  function toReplayRequest(request: FastifyRequest, kind: ReplayKind, { filter, all }: Selection) {
     if ((filter === undefined) === (all === undefined)) {
       throw invalidField("filter", "Send either filter, to select some, or all: true.");
     }
@@ -280,18 +280,18 @@ export function createReplayAnswers(bulkReplays: BulkReplays) {
   }
 
   return {
-    toWish,
+    toReplayRequest,
 
     /** 200 with a count for a plan, otherwise 202 with the job. */
     async startReplay(request: FastifyRequest, reply: FastifyReply, kind: ReplayKind, selection: Selection) {
-      const wish = toWish(request, kind, selection);
+      const wanted = toReplayRequest(request, kind, selection);
       if (selection.plan === true) {
-        const { count, isExact } = await bulkReplays.plan(wish);
-        return reply.send({ kind, filter: wish.filter, count, exact: isExact });
+        const { count, isExact } = await bulkReplays.plan(wanted);
+        return reply.send({ kind, filter: wanted.filter, count, exact: isExact });
       }
       const key = readIdempotencyKey(request);
-      const id = key === undefined ? undefined : stableId("rpl", `${wish.boundTo ?? ""}\0idempotency-key\0${key}`);
-      const { replay, isRepeat } = await bulkReplays.start({ ...wish, id });
+      const id = key === undefined ? undefined : stableId("rpl", `${wanted.boundTo ?? ""}\0idempotency-key\0${key}`);
+      const { replay, isRepeat } = await bulkReplays.start({ ...wanted, id });
       if (isRepeat) reply.header("idempotency-replayed", "true");
       return reply.code(202).send(presentReplay(replay));
     },

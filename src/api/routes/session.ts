@@ -107,8 +107,8 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
       if ((key === undefined) === (token === undefined)) {
         throw invalidField("key", "Send either key or token.");
       }
-      sessions.refuseOtherOrigin(request.raw);
-      sessions.refuseInsecure(request.raw);
+      sessions.rejectOtherOrigin(request.raw);
+      sessions.rejectInsecure(request.raw);
       const caller = token === undefined ? await authenticate(request.raw, key) : await keys.takeSignIn(token);
       if (caller === undefined || caller.isPartner === true) {
         throw new PosthornError(
@@ -150,12 +150,12 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
     answer: () => ({ status: 204, description: "Signed out; the cookie is removed, and worth nothing from now on" }),
     errors: ["other_origin"],
     async handle(request, reply) {
-      sessions.refuseOtherOrigin(request.raw);
+      sessions.rejectOtherOrigin(request.raw);
       const { ended, cookie } = await sessions.close(request.raw);
       if (ended !== undefined) {
         const { keyId: id, tenantId, user } = ended.caller;
-        const deed = { act: "session.end", kind: user === undefined ? "key" : "user", id, tenantId };
-        await authors.run({ ...authors.current(), actor: actorOf(ended.caller) }, () => trail.note(deed));
+        const entry = { act: "session.end", kind: user === undefined ? "key" : "user", id, tenantId };
+        await authors.run({ ...authors.current(), actor: actorOf(ended.caller) }, () => trail.note(entry));
       }
       return reply.header("set-cookie", cookie).code(204).send();
     },
@@ -245,7 +245,7 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
         const { location, cookie } = await oidc.begin(request.raw, request.query.return_to);
         return await reply.header("set-cookie", cookie).redirect(location, 303);
       } catch (error) {
-        return refuse(error, request, reply);
+        return reject(error, request, reply);
       }
     },
   });
@@ -270,7 +270,7 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
         return await reply.header("set-cookie", [cookie, oidc.end(request.raw)]).redirect(returnTo, 303);
       } catch (error) {
         reply.header("set-cookie", oidc.end(request.raw));
-        return refuse(error, request, reply);
+        return reject(error, request, reply);
       }
     },
   });
@@ -284,7 +284,7 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   /** A browser gets a page for people; everybody else the problem. */
-  function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function reject(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (!(error instanceof PosthornError)) throw error;
     const { code, message } = error;
     const now = clock.now();

@@ -12,7 +12,7 @@ import * as Doc from "../openapi/shapes.ts";
 import { FRAME_TYPES, type FrameType } from "../stream/entries.ts";
 import { openStreamOutput, type StreamRequest } from "../stream/stream-client.ts";
 import { Delivery } from "./deliveries.ts";
-import { EventQuery, refuseNoPattern } from "./event-query.ts";
+import { EventQuery, rejectNoPattern } from "./event-query.ts";
 import { Event, EventRequest, Payload } from "./event-shape.ts";
 import { DeadLetterFilter } from "./replays.ts";
 import { READ, routesOf, type Parts } from "./route.ts";
@@ -148,7 +148,7 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
       const same = { source, status, reason, id, orderingKey, unmatched, rule, severity };
       const caller = request.caller as Caller;
       const tenantId = caller.tenantId ?? request.query.tenant_id;
-      if (eventType !== undefined) refuseNoPattern(eventType);
+      if (eventType !== undefined) rejectNoPattern(eventType);
       const subscriptionSeq =
         subscriptionId === undefined ? undefined : subscriptions.getById(subscriptionId, tenantId).seq;
       const since = request.query.since === undefined ? undefined : Date.parse(request.query.since);

@@ -79,7 +79,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     presentTarget(known, describeTarget(known, await loadOpen(known.subscriptions)));
 
   /** A target decides when its subscriptions are sent to: who may not change them may not change it. */
-  function refuseReserved(users: readonly Subscription[], boundTo: string | undefined): void {
+  function rejectReserved(users: readonly Subscription[], boundTo: string | undefined): void {
     for (const { id, tenantId } of users) subscriptions.getFor("change", id, { tenantId, boundTo });
   }
 
@@ -118,20 +118,20 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     },
     async put(input, { caller, tenantId, ifMatch }) {
       rejectFrequentChecks(input, findShared(input.name, tenantId), caller?.tenantId);
-      refuseReserved(usersOf(input.name, tenantId), caller?.tenantId);
+      rejectReserved(usersOf(input.name, tenantId), caller?.tenantId);
       const { entry, isNew } = await sharedTargets.put(input, ifMatch);
       return { thing: targets.known(entry), isNew };
     },
     async patch(given, change: TargetChange, { caller, tenantId: of, ifMatch }) {
       const { name, tenantId, subscriptions: users } = targets.get(given, of);
-      refuseReserved(users, caller?.tenantId);
+      rejectReserved(users, caller?.tenantId);
       const stored = findShared(name, tenantId);
       rejectFrequentChecks({ ...stored, ...change }, stored, caller?.tenantId);
       return { thing: targets.known(await sharedTargets.change(name, tenantId, change, ifMatch)) };
     },
     async remove(given, { caller, tenantId: of, ifMatch }) {
       const { name, tenantId, subscriptions: users } = targets.get(given, of);
-      refuseReserved(users, caller?.tenantId);
+      rejectReserved(users, caller?.tenantId);
       await sharedTargets.remove(name, tenantId, ifMatch);
       return { gone: { name } };
     },
@@ -188,7 +188,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     async handle({ caller, params, query, body }) {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const known = targets.get(params.name, tenantId);
-      refuseReserved(known.subscriptions, caller?.tenantId);
+      rejectReserved(known.subscriptions, caller?.tenantId);
       await targets.force(known, body.mode);
       return present(targets.get(params.name, tenantId));
     },

@@ -255,8 +255,8 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
       const { id: tenantId } = await tenants.get(request.params.id);
       const terms = { tenantId, access, lifetimeMs: lifetimeS * 1000, theme };
       const { id, token, expiresAt } = await portalLinks.make(request.caller as Caller, terms);
-      const deed = { act: "tenant.portal_link", kind: "tenant", id: tenantId, tenantId };
-      await trail.note({ ...deed, details: { link_id: id, access, expires_at: isoTime(expiresAt) } });
+      const entry = { act: "tenant.portal_link", kind: "tenant", id: tenantId, tenantId };
+      await trail.note({ ...entry, details: { link_id: id, access, expires_at: isoTime(expiresAt) } });
       // Browsers do not send the part after # to any server.
       const { origin } = new URL(publicUrl(request.raw));
       const url = `${origin}/${FRAMED_PAGE}#token=${token}`;
@@ -295,8 +295,8 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
     async handle({ params }, reply) {
       const { id: tenantId } = await tenants.get(params.id);
       await passRecords.endLink(params.link, tenantId);
-      const deed = { act: "tenant.revoke_portal_link", kind: "tenant", id: tenantId, tenantId };
-      await trail.note({ ...deed, details: { link_id: params.link } });
+      const entry = { act: "tenant.revoke_portal_link", kind: "tenant", id: tenantId, tenantId };
+      await trail.note({ ...entry, details: { link_id: params.link } });
       return reply.code(204).send();
     },
   });

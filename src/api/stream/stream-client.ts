@@ -66,7 +66,7 @@ export function createStreamClient(request: StreamRequest, output: StreamOutput,
       const id = ids.write(position);
       output.write(writeRetry(RETRY_MS) + writeFrame("ready", JSON.stringify({ position: id }), id));
     },
-    tellGap(reason: GapReason, completeSince: number | undefined): void {
+    sendGap(reason: GapReason, completeSince: number | undefined): void {
       const since = completeSince === undefined ? null : new Date(completeSince).toISOString();
       output.write(writeFrame("gap", JSON.stringify({ reason, complete_since: since })));
     },
