@@ -31,13 +31,6 @@ declare module "fastify" {
   }
 }
 
-export interface HttpServer {
-  readonly app: FastifyInstance;
-  listen(at: { host: string; port: number; fd: number | undefined }): Promise<string>;
-  /** Accepts no new connections and waits for open requests, but no longer than this. */
-  close(deadlineMs: number): Promise<void>;
-}
-
 export interface HttpServerOptions {
   intake: Intake;
   authenticate: Authenticate;
@@ -56,7 +49,7 @@ export interface HttpServerOptions {
 
 /** Answers are described in the reference (`openapi/`) only: Fastify must not serialize by a schema. */
 function rejectSchema(): never {
-  throw new Error("a route has a schema that nothing compiles; describe answers in its `docs`");
+  throw new Error("a route has a schema that nothing compiles; give it an `answer`");
 }
 
 /** Browsers that have once come by https do not come by plain http for half a year. */
@@ -70,7 +63,7 @@ function isLoopback({ headers }: IncomingMessage): boolean {
 /** Event ids have up to 128 characters, and each may be percent-encoded as three. */
 const MAX_PARAMETER_LENGTH = 512;
 
-export function createHttpServer(options: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions) {
   const { intake } = options;
   let node: Server | undefined;
 
@@ -144,7 +137,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   return {
     app,
-    async listen({ host, port, fd }) {
+    async listen({ host, port, fd }: { host: string; port: number; fd: number | undefined }): Promise<string> {
       await app.ready();
       const server = node as Server;
       await new Promise<void>((resolve, reject) => {
@@ -160,7 +153,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       });
       return describeAddress(server, options.tls !== undefined);
     },
-    async close(deadlineMs) {
+    /** Accepts no new connections and waits for open requests, but no longer than this. */
+    async close(deadlineMs: number): Promise<void> {
       const server = node as Server;
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -130,11 +130,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
         {
           status: 201,
           description: "With a `payload`: the new event",
-          schema: Doc.closed({
-            event_id: Type.String(),
-            replay_of: Type.String(),
-            delivery_count: Type.Integer({ minimum: 0 }),
-          }),
+          schema: Doc.closed({ event_id: Type.String(), replay_of: Type.String(), delivery_count: Doc.Count }),
         },
       ],
       errors: ["illegal_transition", "conflict", "schema_mismatch"],
@@ -149,13 +145,8 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
           // The note is on disk before the event is.
           const note = (eventId: string) => {
             const { id, tenantId } = event;
-            return trail.note({
-              act: "event.replay_edited",
-              kind: "event",
-              id,
-              tenantId,
-              details: { event_id: eventId },
-            });
+            const details = { event_id: eventId };
+            return trail.note({ act: "event.replay_edited", kind: "event", id, tenantId, details });
           };
           const made = await editedReplays.replay(event, payload, note, to);
           const count = made.deliveries + (caller?.tenantId === undefined ? (made.operatorDeliveries ?? 0) : 0);
@@ -175,17 +166,14 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
       "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
     example: { params: { id: EXAMPLE.event } },
     answer: () =>
-      Doc.shows(Doc.closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }), "Erased", {
+      Doc.shows(Doc.closed({ event_id: Type.String(), ended_deliveries: Doc.Count }), "Erased", {
         event_id: EXAMPLE.event,
-        ended_deliveries: 0,
       }),
     errors: ["conflict"],
     async handle({ params, query, caller }) {
       const event = await getEvent(params.id, caller?.tenantId);
-      return {
-        event_id: event.id,
-        ended_deliveries: await bodyErasures.erase(event, query.force === true, caller?.tenantId),
-      };
+      const ended = await bodyErasures.erase(event, query.force === true, caller?.tenantId);
+      return { event_id: event.id, ended_deliveries: ended };
     },
   });
 

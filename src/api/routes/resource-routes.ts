@@ -62,7 +62,10 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, Doc.Operatio
   };
   return {
     list: join({ query: { limit: 20 }, answer: Doc.page(schema, "", example) }, of.list),
-    make: join({ headers: Doc.IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] }, of.make),
+    make: join(
+      { headers: Doc.IDEMPOTENCY_KEY, answer: { ...shown, ...made }, errors: ["conflict", "idempotency_key_reused"] },
+      of.make,
+    ),
     read: join({ params, answer: { ...shown, description: "" } }, of.read),
     replace: join({ ...changing, answer: { ...shown, description: "Replaced" }, otherAnswers: [made] }, of.replace),
     plan: {

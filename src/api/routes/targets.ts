@@ -49,12 +49,7 @@ const Target = Doc.shape("Target", "A destination of subscriptions", () => ({
 }));
 
 const SETTINGS = { health_url: "https://erp.example.com/healthz", health_interval_s: 30, failures_to_open: 5 };
-const sharedExample = () => ({ ...Doc.exampleOf(Target), name: EXAMPLE.ownTarget, shared: true, ...SETTINGS });
-const targetExample = () => ({
-  ...Doc.exampleOf(Target),
-  name: EXAMPLE.newName,
-  subscriptions: [EXAMPLE.subscription],
-});
+const own = { name: EXAMPLE.newName, subscriptions: [EXAMPLE.subscription] };
 
 const OfTenant = { tenant_id: Type.String({ maxLength: 128 }) };
 const ListQuery = Doc.pageQuery({ cursor: Type.String({ pattern: "^[0-9]{1,15}$" }), ...OfTenant });
@@ -139,19 +134,19 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     docs: () => ({
       params: { name: EXAMPLE.ownTarget },
       schema: Target,
-      example: sharedExample(),
+      example: { name: EXAMPLE.ownTarget, shared: true, ...SETTINGS },
       refusals: ["conflict", "managed_by_config"],
       list: {
         query: {},
         answer: {
           description: "Shared targets first, then targets that belong to one subscription",
-          example: { data: [targetExample()], next_cursor: null },
+          example: { data: [Doc.exampleOf(Target, own)] },
         },
       },
       make: {
         description: "Subscriptions refer to the target by its name in `target`.",
         request: { name: EXAMPLE.newTarget, ...SETTINGS },
-        answer: { example: { ...sharedExample(), name: EXAMPLE.newTarget } },
+        answer: { example: { name: EXAMPLE.newTarget } },
       },
       replace: { request: SETTINGS },
       change: {
@@ -178,7 +173,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     example: { params: { name: EXAMPLE.subscription }, body: { mode: "QUEUE" } },
     answer: () =>
       Doc.shows(Target, "The target", {
-        ...targetExample(),
+        ...own,
         mode: "QUEUE",
         forced: "QUEUE",
         since: EXAMPLE.time,
@@ -254,20 +249,16 @@ export function describeTarget(
   open: ReadonlyMap<number, number>,
 ) {
   const mode = state?.mode;
-  const [shownMode, health]: [Mode, "ok" | "error"] = [
-    mode?.isOpen === true ? "QUEUE" : "NORMAL",
-    state === undefined || isHealthy(state) ? "ok" : "error",
-  ];
   return {
     tenantId,
     name,
-    mode: shownMode,
+    mode: mode?.isOpen === true ? ("QUEUE" as const) : ("NORMAL" as const),
     /** The mode that an operator has set. */
     forced: mode?.forced,
     /** Undefined when its mode never changed. */
     since: mode?.changedAt,
     reason: mode?.reason,
-    health,
+    health: state === undefined || isHealthy(state) ? ("ok" as const) : ("error" as const),
     condition,
     checkedAt: state?.check?.at,
     queueLength: subscriptions.reduce((sum, { seq }) => sum + (open.get(seq) ?? 0), 0),

@@ -77,7 +77,6 @@ const Erasure = Doc.shape(
     completed_at: Doc.nullable(Doc.Time),
   }),
 );
-const erasure = () => ({ schema: Erasure, example: Doc.exampleOf(Erasure) });
 
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 
@@ -178,7 +177,7 @@ export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: Parts
       "The tenant becomes inactive at once. Its configuration, events and requests are erased, and the content of " +
       "its audit log entries. Repeated calls return the running erasure. The tenant `default` cannot be erased.",
     example: { params: { id: EXAMPLE.emptyTenant }, body: { confirm: EXAMPLE.emptyTenant } },
-    answer: () => ({ ...erasure(), status: 202, description: "The erasure, which runs in the background" }),
+    answer: () => ({ schema: Erasure, status: 202, description: "The erasure, which runs in the background" }),
     errors: ["conflict", "confirmation_required", "managed_by_config"],
     async handle({ params: { id }, body: { confirm } }, reply) {
       if (confirm !== id) {
@@ -193,7 +192,7 @@ export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: Parts
 
   route("GET /api/v1/tenants/:id/erase", OPERATOR, "Get the progress of a tenant's erasure", {
     example: { params: { id: EXAMPLE.erasedTenant } },
-    answer: () => ({ ...erasure(), description: "The progress of the erasure, or its result" }),
+    answer: () => ({ schema: Erasure, description: "The progress of the erasure, or its result" }),
     handle: async ({ params: { id } }) => presentErasure(await erasures.get(id)),
   });
 }
