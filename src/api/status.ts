@@ -17,6 +17,7 @@ import type { Store } from "../store/store.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { presentAs } from "./present.ts";
 import { Connection, MissingSource, Retention, StatusTarget, Suspended } from "./routes/operation.ts";
+import { presentQueue } from "./routes/sources.ts";
 import { describeTarget, type TargetFacts } from "./routes/targets.ts";
 
 export interface StatusOptions {
@@ -133,7 +134,8 @@ export function createStatus(options: StatusOptions) {
       const known = options.sources.list(tenantId);
       const names = new Set(known.map(({ source }) => source.name));
       const allConnections = options.connections.list();
-      const cutOff = listCutOff(options.pullers.list(), allConnections).filter(({ source }) => names.has(source));
+      const queues = options.pullers.list().map((pulled) => presentQueue(pulled, allConnections));
+      const cutOff = queues.filter(({ source, trouble }) => trouble !== null && names.has(source));
       // Connections belong to the gateway, and their errors name its hosts.
       const connections = tenantId === undefined ? allConnections : [];
       const isCutOff = cutOff.length > 0 || connections.some(isFailed);
@@ -198,18 +200,6 @@ export function createStatus(options: StatusOptions) {
       return { text, contentType: metrics.contentType };
     },
   };
-}
-
-/** Sources whose queue cannot be read, or whose messages cannot be parked, because of their own problem or of their connection's. */
-function listCutOff(
-  pulled: readonly PulledFacts[],
-  connections: readonly NamedConnection[],
-): { source: string; trouble: string }[] {
-  return pulled.flatMap(({ source, trouble, connection }) => {
-    const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name);
-    const reason = trouble ?? (found?.state.state === "failed" ? found.state.fault.message : undefined);
-    return reason === undefined ? [] : [{ source, trouble: reason }];
-  });
 }
 
 function isFailed({ state }: NamedConnection): boolean {

@@ -306,7 +306,8 @@ function presentKind(kind: SourceKindRules) {
   return presentAs(SourceKind, { ...kind, pulled, hasManifest: checkManifest !== undefined, options });
 }
 
-function presentQueue(pulled: PulledFacts, connections: readonly NamedConnection[]) {
+/** Its trouble is that of its own, or of its connection. */
+export function presentQueue(pulled: PulledFacts, connections: readonly NamedConnection[]) {
   const { connection, trouble } = pulled;
   const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name)?.state;
   return presentAs(SourceQueue, {

@@ -284,13 +284,13 @@ const Payload = Type.Unknown({ description: "A payload as it would be sent to th
 const MAX_BYTES = 9 * 1024 * 1024;
 const ENVELOPE = new Set(["validation", "payload", "content_type"]);
 
-type Document = Pick<Validation, "format" | "document" | "hash">;
+type Tried = Pick<Validation, "format" | "document" | "hash">;
 
 interface Trial {
   body: Buffer;
   contentType: string | undefined;
   /** Undefined: the current validation. */
-  instead: Document | undefined;
+  instead: Tried | undefined;
 }
 
 /** Tests a validation without a webhook. */
@@ -345,7 +345,7 @@ function openEnvelope(envelope: Record<string, unknown>): Trial {
   if (contentType !== undefined && typeof contentType !== "string") throw invalid("content_type", "must be a string");
   if (contentType !== undefined && typeof payload !== "string")
     throw invalid("payload", "must be a string of that type");
-  const instead = toDocument(validation);
+  const instead = toTried(validation);
   if (contentType === undefined && instead.format === "json") {
     return { body: Buffer.from(JSON.stringify(payload)), contentType: "application/json", instead };
   }
@@ -354,7 +354,7 @@ function openEnvelope(envelope: Record<string, unknown>): Trial {
 }
 
 /** An object, true or false is JSON; a string is XML. */
-function toDocument(validation: unknown): Document {
+function toTried(validation: unknown): Tried {
   const isJson = typeof validation === "boolean" || (typeof validation === "object" && validation !== null);
   if (typeof validation !== "string" && !isJson) {
     throw invalid("validation", "must be a JSON Schema or rules, or a string with an XML Schema");
