@@ -26,7 +26,7 @@ import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addTargetRoutes } from "./targets.ts";
 import { addTemplateRoutes } from "./templates.ts";
-import { addTenantErasureRoutes, addTenantRoutes } from "./tenants.ts";
+import { addTenantRoutes } from "./tenants.ts";
 import { addTestDeliveryRoutes } from "./deliveries.ts";
 import { addValidationTrialRoute } from "./validations.ts";
 import { addValidationRoutes } from "./validations.ts";
@@ -57,7 +57,6 @@ export function addRoutes(app: FastifyInstance, parts: Parts): void {
   addTemplateRoutes(app, parts);
   addTargetRoutes(app, parts);
   addTenantRoutes(app, parts);
-  addTenantErasureRoutes(app, parts);
   addKeyRoutes(app, parts);
   addEventTypeRoutes(app, parts);
   if (parts.open.catalog) addCatalogRoute(app, parts);

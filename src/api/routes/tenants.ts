@@ -80,7 +80,7 @@ const Erasure = Doc.shape(
 
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 
-export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts): void {
+export function addTenantRoutes(app: FastifyInstance, { tenants, store, erasures }: Parts): void {
   const route = routesOf(app, "Tenants");
 
   /** Tenants with their usage. */
@@ -137,6 +137,31 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts)
     }),
   });
 
+  route("POST /api/v1/tenants/:id/erase", OPERATOR, "Erase a tenant and all its data", {
+    body: EraseBody,
+    description:
+      "The tenant becomes inactive at once. Its configuration, events and requests are erased, and the content of " +
+      "its audit log entries. Repeated calls return the running erasure. The tenant `default` cannot be erased.",
+    example: { params: { id: EXAMPLE.emptyTenant }, body: { confirm: EXAMPLE.emptyTenant } },
+    answer: () => ({ schema: Erasure, status: 202, description: "The erasure, which runs in the background" }),
+    errors: ["conflict", "confirmation_required", "managed_by_config"],
+    async handle({ params: { id }, body: { confirm } }, reply) {
+      if (confirm !== id) {
+        throw new PosthornError(
+          "confirmation_required",
+          `All data of the tenant ${id} would be erased permanently. Send confirm: "${id}" to do it.`,
+        );
+      }
+      return reply.code(202).send(presentErasure(await erasures.begin(id)));
+    },
+  });
+
+  route("GET /api/v1/tenants/:id/erase", OPERATOR, "Get the progress of a tenant's erasure", {
+    example: { params: { id: EXAMPLE.erasedTenant } },
+    answer: () => ({ schema: Erasure, description: "The progress of the erasure, or its result" }),
+    handle: async ({ params: { id } }) => presentErasure(await erasures.get(id)),
+  });
+
   async function getKnown(id: string): Promise<void> {
     await tenants.get(id).catch((error: unknown) => {
       if (!(error instanceof PosthornError)) throw error;
@@ -168,34 +193,6 @@ const EraseBody = Doc.optional({
     description: "The id of the tenant, as confirmation; nothing is erased without it",
   }),
 });
-
-export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: Parts): void {
-  const route = routesOf(app, "Tenants");
-  route("POST /api/v1/tenants/:id/erase", OPERATOR, "Erase a tenant and all its data", {
-    body: EraseBody,
-    description:
-      "The tenant becomes inactive at once. Its configuration, events and requests are erased, and the content of " +
-      "its audit log entries. Repeated calls return the running erasure. The tenant `default` cannot be erased.",
-    example: { params: { id: EXAMPLE.emptyTenant }, body: { confirm: EXAMPLE.emptyTenant } },
-    answer: () => ({ schema: Erasure, status: 202, description: "The erasure, which runs in the background" }),
-    errors: ["conflict", "confirmation_required", "managed_by_config"],
-    async handle({ params: { id }, body: { confirm } }, reply) {
-      if (confirm !== id) {
-        throw new PosthornError(
-          "confirmation_required",
-          `All data of the tenant ${id} would be erased permanently. Send confirm: "${id}" to do it.`,
-        );
-      }
-      return reply.code(202).send(presentErasure(await erasures.begin(id)));
-    },
-  });
-
-  route("GET /api/v1/tenants/:id/erase", OPERATOR, "Get the progress of a tenant's erasure", {
-    example: { params: { id: EXAMPLE.erasedTenant } },
-    answer: () => ({ schema: Erasure, description: "The progress of the erasure, or its result" }),
-    handle: async ({ params: { id } }) => presentErasure(await erasures.get(id)),
-  });
-}
 
 function presentErasure(row: ErasureRow) {
   return presentAs(Erasure, { ...row, status: row.stage === "done" ? "completed" : "running" });
