@@ -26,17 +26,18 @@ const version = Type.Integer({
   description: "Both formats of an endpoint share one sequence of numbers",
   examples: [2],
 });
+const format = Doc.choice(VALIDATION_FORMATS, "`json`: a JSON Schema, rules or both; `xsd`: an XML Schema");
 const made = {
-  format: Doc.choice(VALIDATION_FORMATS, "`json`: a JSON Schema, rules or both; `xsd`: an XML Schema"),
   size: Doc.count(87),
   created_at: Doc.Time,
   created_by: Doc.text(EXAMPLE.key, "The id of the API key, or `folder`"),
 };
 
-const Validation = Doc.shape("Validation", () => ({ endpoint, version, ...made }));
+const Validation = Doc.shape("Validation", () => ({ endpoint, format, version, ...made }));
 
 const ValidationVersion = Doc.shape("ValidationVersion", () => ({
   version,
+  format,
   ...made,
   deleted: Doc.flag("Whether this version records that the validation was deleted"),
   restored_from: Doc.nullable(Type.Integer({ description: "The version that was restored" })),
