@@ -284,8 +284,8 @@ export function exampleOf(schema: TSchema, given?: unknown): Json {
 }
 
 function toExample(schema: Json, at: string, given?: unknown): unknown {
-  if (given !== undefined && schema["type"] !== "object") return given;
   const { examples, type, items, properties, required = [], format, minimum = 0 } = schema;
+  if (given !== undefined && (type !== "object" || examples !== undefined)) return given;
   if (Array.isArray(examples)) return examples[0];
   if ("const" in schema) return schema["const"];
   if (Array.isArray(schema["enum"])) return schema["enum"][0];
