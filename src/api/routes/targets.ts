@@ -4,7 +4,7 @@ import { isHealthy } from "../../deliver/target.ts";
 import { countOpen } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
-import { oneOf } from "../../model/shape.ts";
+import { fillIn, oneOf } from "../../model/shape.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import { DEFAULT_RULES, MODES, TargetChange, TargetInput, type Mode } from "../../model/target.ts";
 import { rejectFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
@@ -26,8 +26,7 @@ export const ConditionDocs = Doc.choice(
     "deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway",
 );
 
-const Target = Doc.shape("Target", "A destination of subscriptions", () => ({
-  ...Doc.shownFields(TargetInput),
+const State = Doc.closed(() => ({
   name: Type.String({
     description: "The name of the target, or of the subscription that it belongs to",
     examples: ["erp"],
@@ -46,6 +45,11 @@ const Target = Doc.shape("Target", "A destination of subscriptions", () => ({
   last_error: Doc.textOrNull(),
   managed_by: Doc.ManagedByDocs,
   health_url: Doc.textOrNull("Null when a delivery is used to find out whether the destination is back"),
+}));
+
+const Target = Doc.shape("Target", "A destination of subscriptions", () => ({
+  ...Doc.shownFields(TargetInput),
+  ...State.properties,
 }));
 
 const SETTINGS = { health_url: "https://erp.example.com/healthz", health_interval_s: 30, failures_to_open: 5 };
@@ -220,24 +224,20 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-function presentTarget(known: KnownTarget, facts: TargetFacts) {
+function presentTarget(known: KnownTarget, facts: TargetFacts): Doc.AnswerOf<typeof Target> {
   const { declared, managedBy, subscriptions, state } = known;
-  const { preset, url, max_bytes: maxBytes, description } = declared ?? {};
   const rules = state?.rules ?? DEFAULT_RULES;
-  return presentAs(Target, {
-    ...rules,
-    ...facts,
-    preset,
-    url,
-    maxBytes,
-    description,
-    shared: declared !== undefined,
-    subscriptions: subscriptions.map(({ id }) => id),
-    managedBy,
-    healthUrl: rules.health?.url,
-    healthIntervalS: rules.checkEveryMs / 1000,
-    idleWaitS: rules.idleWaitMs / 1000,
-  });
+  const [shared, healthUrl] = [declared !== undefined, rules.health?.url];
+  return {
+    ...fillIn(TargetInput.properties, declared ?? {}),
+    ...presentAs(State, { ...facts, shared, subscriptions: subscriptions.map(({ id }) => id), managedBy, healthUrl }),
+    tenant_id: facts.tenantId,
+    health_interval_s: rules.checkEveryMs / 1000,
+    failures_to_open: rules.failuresToOpen,
+    successes_to_close: rules.successesToClose,
+    batch_size: rules.batchSize,
+    idle_wait_s: rules.idleWaitMs / 1000,
+  };
 }
 
 /** The state of a target, for people and programs. */
