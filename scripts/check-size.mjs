@@ -11,7 +11,7 @@ const BUDGETS = {
   "plugins.ts": [10, 1],
   accept: [1500, 7],
   alerts: [1560, 9],
-  api: [14000, 140],
+  api: [11110, 56],
   cli: [10400, 76],
   config: [2530, 17],
   deliver: [4800, 16],

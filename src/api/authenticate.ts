@@ -62,26 +62,26 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     return begun;
   }
 
-  function refuseFlood(request: IncomingMessage): void {
+  function rejectFlood(request: IncomingMessage): void {
     if (wrong.size === 0) return;
     const found = find(addressGroupOf(clientAddress(request)));
     if (found?.isLimited === true && found.count >= FLOOD_OF_WRONG_KEYS) throw tooMany(found);
   }
 
-  function note(request: IncomingMessage): undefined {
+  function recordWrong(request: IncomingMessage): undefined {
     const address = clientAddress(request);
     const group = addressGroupOf(address);
     const found = find(group) ?? begin(group, address);
     found.count++;
     if (found.count === 1 || found.count === MAX_WRONG_KEYS + 1 || found.count === FLOOD_OF_WRONG_KEYS) {
-      tell(address, found);
+      log(address, found);
     }
     if (found.isLimited && found.count > MAX_WRONG_KEYS) throw tooMany(found);
     return undefined;
   }
 
   /** Logs the first invalid key of each address, and when the limit is reached; never the key itself. */
-  function tell(address: string, { count, isLimited }: WrongKeys): void {
+  function log(address: string, { count, isLimited }: WrongKeys): void {
     const now = clock.now();
     if (lines.readyAt(now) > now) {
       untold++;
@@ -107,11 +107,11 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
   return (request, given) => {
     const key = given ?? readKey(request);
-    if (key !== undefined) refuseFlood(request);
+    if (key !== undefined) rejectFlood(request);
     const caller = findCaller(options, request, key);
     if (key === undefined) return caller;
-    if (caller instanceof Promise) return caller.then((known) => known ?? note(request));
-    return caller ?? note(request);
+    if (caller instanceof Promise) return caller.then((known) => known ?? recordWrong(request));
+    return caller ?? recordWrong(request);
   };
 }
 

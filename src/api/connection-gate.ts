@@ -7,12 +7,7 @@ import { addressGroupOf } from "../model/addresses.ts";
  * closed: otherwise a client that opens many and sends nothing would lock out everybody else. If none is idle, a
  * connection whose request comes in too slowly is closed.
  */
-export interface ConnectionGate {
-  /** Must be called before the server listens. */
-  watch(server: Server): void;
-  /** Must be called for each request, so that the gate knows which connections are in use. */
-  noteRequest(socket: Socket): void;
-}
+export type ConnectionGate = ReturnType<typeof createConnectionGate>;
 
 export interface ConnectionGateOptions {
   maxConnections: number;
@@ -51,7 +46,7 @@ const LOOK_AGAIN_MS = 100;
 const CONNECTION = Symbol("connection");
 type Known = Socket & { [CONNECTION]?: Connection };
 
-export function createConnectionGate(options: ConnectionGateOptions): ConnectionGate {
+export function createConnectionGate(options: ConnectionGateOptions) {
   const { maxConnections, maxPerAddress, isExempt, onClosed, now } = options;
   const open = new Set<Connection>();
   const groups = new Map<string, Set<Connection>>();
@@ -67,9 +62,8 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
     (raw as Known)[CONNECTION] = connection;
     open.add(connection);
     if (group !== undefined) {
-      const members = groups.get(group);
-      if (members === undefined) groups.set(group, new Set([connection]));
-      else members.add(connection);
+      const members = groups.get(group) ?? new Set();
+      groups.set(group, members.add(connection));
     }
     return connection;
   }
@@ -146,7 +140,8 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
   }
 
   return {
-    watch(server) {
+    /** Must be called before the server listens. */
+    watch(server: Server): void {
       /** With TLS, to find the accepted socket for the one that carries HTTP. */
       const inHandshake = new Map<string, Connection>();
       const isTls = "setSecureContext" in server;
@@ -167,7 +162,8 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
         (secure as Known)[CONNECTION] = connection;
       });
     },
-    noteRequest(socket) {
+    /** Must be called for each request, so that the gate knows which connections are in use. */
+    noteRequest(socket: Socket): void {
       const connection = (socket as Known)[CONNECTION];
       if (connection === undefined) return;
       connection.lastUse = ++uses;

@@ -45,7 +45,7 @@ export function createExportGate(parts: {
             return run();
           }),
         /** Must be called when the client has read some of the output. */
-        noteTaken() {
+        recordTaken() {
           takenAt = clock.now();
         },
         leave() {
@@ -76,7 +76,7 @@ export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlaces): 
   const byOwner = new Map<string, number>();
   let taken = 0;
 
-  function refuse(where: string, limit: number): never {
+  function reject(where: string, limit: number): never {
     throw new PosthornError("too_many_requests", `${limit} ${things} are already running ${where}. ${advice}`, {
       retryAfterS: RETRY_AFTER_S,
       details: { limit },
@@ -85,8 +85,8 @@ export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlaces): 
 
   return (owner) => {
     const ofOwner = byOwner.get(owner) ?? 0;
-    if (ofOwner >= maxPerKey) refuse("with this key, or with the portal links of this tenant", maxPerKey);
-    if (taken >= max) refuse("on this gateway", max);
+    if (ofOwner >= maxPerKey) reject("with this key, or with the portal links of this tenant", maxPerKey);
+    if (taken >= max) reject("on this gateway", max);
     byOwner.set(owner, ofOwner + 1);
     taken++;
     let isTaken = true;

@@ -31,13 +31,6 @@ declare module "fastify" {
   }
 }
 
-export interface HttpServer {
-  readonly app: FastifyInstance;
-  listen(at: { host: string; port: number; fd: number | undefined }): Promise<string>;
-  /** Accepts no new connections and waits for open requests, but no longer than this. */
-  close(deadlineMs: number): Promise<void>;
-}
-
 export interface HttpServerOptions {
   intake: Intake;
   authenticate: Authenticate;
@@ -55,8 +48,8 @@ export interface HttpServerOptions {
 }
 
 /** Answers are described in the reference (`openapi/`) only: Fastify must not serialize by a schema. */
-function refuseCompiler(): never {
-  throw new Error("a route has a schema that nothing compiles; describe answers in its `docs`");
+function rejectSchema(): never {
+  throw new Error("a route has a schema that nothing compiles; give it an `answer`");
 }
 
 /** Browsers that have once come by https do not come by plain http for half a year. */
@@ -70,7 +63,7 @@ function isLoopback({ headers }: IncomingMessage): boolean {
 /** Event ids have up to 128 characters, and each may be percent-encoded as three. */
 const MAX_PARAMETER_LENGTH = 512;
 
-export function createHttpServer(options: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions) {
   const { intake } = options;
   let node: Server | undefined;
 
@@ -90,9 +83,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     bodyLimit: 1024 * 1024,
     // With both set, Fastify does not load its own compilers, which are more code than the whole gateway.
-    schemaController: { compilersFactory: { buildValidator: refuseCompiler, buildSerializer: refuseCompiler } },
+    schemaController: { compilersFactory: { buildValidator: rejectSchema, buildSerializer: rejectSchema } },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
-    frameworkErrors: refuse,
+    frameworkErrors: reject,
     // Fastify's own handler would answer as well.
     clientErrorHandler: answerUnparsable,
   });
@@ -106,12 +99,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const key = functionKey === true ? takeFunctionKey(request) : undefined;
     checkEncoding(request.raw.headers);
     if (scope !== undefined) request.caller = await authorize(request, scope, key);
-    if (unbound === true) refuseBound(request.caller);
+    if (unbound === true) rejectBound(request.caller);
   });
-  app.setErrorHandler(refuse);
+  app.setErrorHandler(reject);
   app.setNotFoundHandler(async (request, reply) => {
     if (await options.dashboard.send(request, reply)) return reply;
-    refuse(noRoute(request), request, reply);
+    reject(noRoute(request), request, reply);
     return reply;
   });
 
@@ -122,7 +115,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       : new PosthornError("method_not_allowed", `${method} is not allowed here.`, { details: { allow } });
   }
 
-  function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  function reject(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     // No route takes QUERY; Fastify asks it for a content type before it looks for one.
     const known = request.method === "QUERY" ? noRoute(request) : fromFastify(error);
     const code = known instanceof PosthornError ? known.code : "internal_error";
@@ -138,13 +131,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const caller = await options.authenticate(request.raw, key);
     if (caller === undefined) throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
     if (!allows(caller, scope)) throw new PosthornError("forbidden", `This key lacks the scope ${scope}.`);
-    if (caller.isPartner === true) refusePartner(request);
+    if (caller.isPartner === true) rejectPartner(request);
     return caller;
   }
 
   return {
     app,
-    async listen({ host, port, fd }) {
+    async listen({ host, port, fd }: { host: string; port: number; fd: number | undefined }): Promise<string> {
       await app.ready();
       const server = node as Server;
       await new Promise<void>((resolve, reject) => {
@@ -160,7 +153,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       });
       return describeAddress(server, options.tls !== undefined);
     },
-    async close(deadlineMs) {
+    /** Accepts no new connections and waits for open requests, but no longer than this. */
+    async close(deadlineMs: number): Promise<void> {
       const server = node as Server;
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -221,13 +215,13 @@ const PARTNER_ROUTE = new RegExp(`^/api/v1/(?:${AREAS.join("|")})(?:/|$)`);
 /** What an event says is the operator's word: partners get it again, and neither write nor erase it. */
 const OPERATORS_ONLY: ReadonlySet<string> = new Set(["POST /api/v1/events", "DELETE /api/v1/events/:id/body"]);
 
-function refusePartner({ method, routeOptions }: FastifyRequest): void {
+function rejectPartner({ method, routeOptions }: FastifyRequest): void {
   const { url = "" } = routeOptions;
   if (PARTNER_ROUTE.test(url) && !OPERATORS_ONLY.has(`${method} ${url}`)) return;
   throw new PosthornError("forbidden", "A portal link gives no access to this route. Use a key.");
 }
 
-function refuseBound(caller: Caller | undefined): void {
+function rejectBound(caller: Caller | undefined): void {
   if (caller?.tenantId === undefined) return;
   throw new PosthornError("forbidden", "This concerns the whole gateway. Use a key that is not bound to a tenant.");
 }

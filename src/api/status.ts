@@ -15,6 +15,9 @@ import { worstOf, type Targets } from "../resources/target-states.ts";
 import type { DeliveryCounters } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { presentAs } from "./present.ts";
+import { Connection, MissingSource, Retention, StatusTarget, Suspended } from "./routes/operation.ts";
+import { presentQueue } from "./routes/sources.ts";
 import { describeTarget, type TargetFacts } from "./routes/targets.ts";
 
 export interface StatusOptions {
@@ -82,23 +85,20 @@ export function createStatus(options: StatusOptions) {
 
   /** Problems that a healthy target does not know of: n8n workflows that are not active. */
   function describeMissing(tenantId: string | undefined) {
-    return subscriptions.list(tenantId).flatMap((subscription) =>
-      scheduler.missingSources(subscription.seq).map(({ source, since, nextTryAt, error }) => ({
-        source,
-        subscription: subscription.name,
-        since: new Date(since).toISOString(),
-        next_try_at: new Date(nextTryAt).toISOString(),
-        last_error: error,
-      })),
-    );
+    return subscriptions
+      .list(tenantId)
+      .flatMap((subscription) =>
+        scheduler
+          .missingSources(subscription.seq)
+          .map((one) => presentAs(MissingSource, { ...one, subscription: subscription.name, lastError: one.error })),
+      );
   }
 
   function describeSuspended(tenantId: string | undefined) {
     const suspended = subscriptions.list(tenantId).filter(({ status }) => status === "suspended");
     return suspended.map(({ id, name, seq, heldBecause }) => {
-      const { at, reason } = scheduler.findSuspension(seq) ?? {};
-      const since = at === undefined ? null : new Date(at).toISOString();
-      return { id, subscription: name, since, reason: heldBecause ?? reason ?? null };
+      const { at: since, reason } = scheduler.findSuspension(seq) ?? {};
+      return presentAs(Suspended, { id, subscription: name, since, reason: heldBecause ?? reason });
     });
   }
 
@@ -134,34 +134,25 @@ export function createStatus(options: StatusOptions) {
       const known = options.sources.list(tenantId);
       const names = new Set(known.map(({ source }) => source.name));
       const allConnections = options.connections.list();
-      const cutOff = listCutOff(options.pullers.list(), allConnections).filter(({ source }) => names.has(source));
+      const queues = options.pullers.list().map((pulled) => presentQueue(pulled, allConnections));
+      const cutOff = queues.filter(({ source, trouble }) => trouble !== null && names.has(source));
       // Connections belong to the gateway, and their errors name its hosts.
       const connections = tenantId === undefined ? allConnections : [];
       const isCutOff = cutOff.length > 0 || connections.some(isFailed);
       const isIll = isCutOff || suspended.length > 0 || all.some(({ health }) => health === "error");
+      const retention = await options.reportRetention(tenantId);
       const conditions = all.map(({ condition }) => condition).filter((one) => one !== "paused");
       if (suspended.length > 0) conditions.push("suspended");
       if (isCutOff) conditions.push("failing");
       return {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
         queue_length: rows.reduce((sum, row) => sum + countOpen(row), 0) + elsewhere,
-        last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+        last_error: all.find(({ lastError }) => lastError !== undefined)?.lastError ?? null,
         health: isIll ? "error" : "ok",
         condition: worstOf(conditions),
         oldest_open_s: await measureOldest(rows),
         active_alerts: options.alerts.countActive(tenantId ?? ""),
-        targets: listed.map((target) => ({
-          name: target.name,
-          mode: target.mode,
-          since: target.since,
-          reason: target.reason,
-          health: target.health,
-          condition: target.condition,
-          queue_length: target.queueLength,
-          failures: target.failures,
-          last_error: target.lastError,
-          rate_per_s: target.ratePerS,
-        })),
+        targets: listed.map((target) => presentAs(StatusTarget, target)),
         // Details of a broker's problem are only for the operators of the gateway.
         sources: cutOff.slice(0, MAX_LISTED_SOURCES).map(({ source, trouble }) => ({
           name: source,
@@ -171,7 +162,12 @@ export function createStatus(options: StatusOptions) {
         connections: connections.map(describeConnection),
         suspended: suspended.slice(0, MAX_LISTED_TARGETS),
         missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),
-        retention: presentRetentionReport(await options.reportRetention(tenantId)),
+        retention: presentAs(Retention, {
+          ...retention,
+          running: retention.isRunning,
+          lastRunAt: retention.lastRun?.startedAt,
+          lastResult: retention.lastRun?.result,
+        }),
       };
     },
 
@@ -206,45 +202,11 @@ export function createStatus(options: StatusOptions) {
   };
 }
 
-function presentRetentionReport(report: RetentionReport) {
-  const { lastRun } = report;
-  const isoOrNull = (at: number | null) => (at === null ? null : new Date(at).toISOString());
-  return {
-    days: report.days,
-    oldest_event_at: isoOrNull(report.oldestEventAt),
-    due_events: report.dueEvents,
-    complete_until: isoOrNull(report.completeUntil),
-    behind_s: report.behindS,
-    remaining_s: report.remainingS,
-    running: report.isRunning,
-    last_run_at: isoOrNull(lastRun?.startedAt ?? null),
-    last_result: lastRun?.result ?? null,
-  };
-}
-
-/** Sources whose queue cannot be read, or whose messages cannot be parked, because of their own problem or of their connection's. */
-function listCutOff(
-  pulled: readonly PulledFacts[],
-  connections: readonly NamedConnection[],
-): { source: string; trouble: string }[] {
-  return pulled.flatMap(({ source, trouble, connection }) => {
-    const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name);
-    const reason = trouble ?? (found?.state.state === "failed" ? found.state.fault.message : undefined);
-    return reason === undefined ? [] : [{ source, trouble: reason }];
-  });
-}
-
 function isFailed({ state }: NamedConnection): boolean {
   return state.state === "failed";
 }
 
 function describeConnection({ kind, name, state }: NamedConnection) {
-  const isAway = state.state === "failed";
-  return {
-    kind,
-    name,
-    state: state.state,
-    reason: isAway ? state.fault.message : null,
-    next_try_at: isAway ? new Date(state.retryAt).toISOString() : null,
-  };
+  const { fault, retryAt: nextTryAt } = { fault: undefined, retryAt: undefined, ...state };
+  return presentAs(Connection, { kind, name, state: state.state, reason: fault?.message, nextTryAt });
 }

@@ -123,7 +123,7 @@ describe("the OpenAPI document", () => {
     const problems = findUndocumented(buildReference(routes, "0")).join("\n");
     expect(problems).toMatch(/POST \/api\/v1\/things\/\{id\} has no summary: declare it with `route`/);
     expect(problems).toMatch(
-      /has no answer: add `answer` with its schema .* "POST \/api\/v1\/things\/:id" in its `docs`/,
+      /has no answer: add `answer` with its schema .* "POST \/api\/v1\/things\/:id" in its declaration/,
     );
     expect(problems).toMatch(/has no example of its body/);
     expect(problems).toMatch(/has no example of \{id\}/);

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createSystemClock } from "../../src/model/clock.ts";
 import { createGiveWay } from "../../src/api/export-gate.ts";
 import { createExportGate } from "../../src/api/export-gate.ts";
-import { addEventExportRoute } from "../../src/api/routes/events-export.ts";
+import { addEventExportRoute } from "../../src/api/routes/events.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { until } from "../support/api-client.ts";
 import { newEvent, stored } from "../support/store-fixtures.ts";

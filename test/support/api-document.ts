@@ -141,7 +141,7 @@ export function findUndocumented(document: Json): string[] {
   const { operations } = readApiDocument(document);
   const schemas = schemasOf(document);
   return operations.flatMap((operation) => {
-    const area = "in its `docs` (docs/extend/route.md)";
+    const area = "in its declaration (docs/extend/route.md)";
     const url = operation.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     const entry = `"${operation.method} ${url}" ${area}`;
     const problems: string[] = [];
@@ -151,10 +151,10 @@ export function findUndocumented(document: Json): string[] {
     if (successes.length === 0) problems.push(`no answer: add \`answer\` with its schema and an example to ${entry}`);
     else if (answer === undefined) problems.push(`no example of its answer: add \`answer.example\` to ${entry}`);
     if (operation.body !== undefined && operation.body.example === undefined && operation.isBodyRequired) {
-      problems.push(`no example of its body: add \`request\` to ${entry}`);
+      problems.push(`no example of its body: add \`example.body\` to ${entry}`);
     }
     for (const { name } of operation.parameters.filter((one) => one.in === "path" && one.example === undefined)) {
-      problems.push(`no example of {${name}}: add \`params.${name}\` to ${entry}`);
+      problems.push(`no example of {${name}}: add \`example.params.${name}\` to ${entry}`);
     }
     for (const [status, { content }] of successes) {
       for (const { schema } of Object.values(content ?? {})) {

@@ -1950,10 +1950,10 @@ export interface AlertRule {
 
 export interface Validation {
   endpoint: string;
-  /** Both formats of an endpoint share one sequence of numbers */
-  version: number;
   /** `json`: a JSON Schema, rules or both; `xsd`: an XML Schema */
   format: "json" | "xsd";
+  /** Both formats of an endpoint share one sequence of numbers */
+  version: number;
   size: number;
   created_at: string;
   /** The id of the API key, or `folder` */

@@ -167,8 +167,8 @@ const SCRIPT = "setTimeout(() => location.reload(), 5000);";
 const STATES = {
   building: "is being built; it will be on this page in a moment.",
   failed:
-    "could not be built; the terminal of the gateway says why. After a fix " +
-    "<code>node scripts/build-dashboard.mjs</code> tries again, and the gateway need not be restarted.",
+    "could not be built; the terminal of the gateway says why. After a fix <code>node " +
+    "scripts/build-dashboard.mjs</code> tries again, and the gateway need not be restarted.",
 } as const;
 type NotBuilt = keyof typeof STATES;
 

@@ -5,7 +5,7 @@ import { HOT_OPERATIONS } from "./hot-routes.ts";
 import { describeOutgoing } from "./outgoing.ts";
 import { describeProblems, errorsOf } from "./problems.ts";
 import { createSchemaWriter, type SchemaWriter } from "./schema-writer.ts";
-import { exampleOf, type AnswerDocs, type Json, type OperationDocs } from "./shapes.ts";
+import * as Doc from "./shapes.ts";
 
 /** Loaded on the first request for the reference, to save memory until then. */
 
@@ -20,9 +20,9 @@ const PATH_PARAMETER = /:([a-z_]+)/g;
 const PLUGIN_DOCS = await Promise.all(PLUGINS.map((plugin) => plugin.loadDocs()));
 const BEFORE_PLUGINS: Area = "Validations";
 
-export function buildReference(routes: readonly DocumentedRoute[], version: string): Json {
+export function buildReference(routes: readonly DocumentedRoute[], version: string): Doc.Json {
   const writer = createSchemaWriter();
-  const paths: Record<string, Json> = {};
+  const paths: Record<string, Doc.Json> = {};
   for (const route of [...HOT_OPERATIONS, ...routes]) {
     const path = toPath(route.url);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(route, writer) };
@@ -55,7 +55,7 @@ export function buildReference(routes: readonly DocumentedRoute[], version: stri
   };
 }
 
-function describe(route: DocumentedRoute, writer: SchemaWriter): Json {
+function describe(route: DocumentedRoute, writer: SchemaWriter): Doc.Json {
   const { schema, config } = route;
   const name = `${route.method} ${route.url}`;
   const plugin = PLUGIN_DOCS.find(({ operations }) => operations[name] !== undefined);
@@ -84,13 +84,17 @@ function describe(route: DocumentedRoute, writer: SchemaWriter): Json {
     ...(config.scope !== undefined && { "x-scope": config.scope }),
     ...(config.unbound === true && { "x-operator-only": true }),
     ...(parameters.length > 0 && { parameters }),
-    ...(schema?.body !== undefined && { requestBody: describeBody(schema.body as Json, docs, writer) }),
+    ...(schema?.body !== undefined && { requestBody: describeBody(schema.body as Doc.Json, docs, writer) }),
     responses: describeAnswers(route, docs, writer),
   };
 }
 
-function describePath({ url, schema }: DocumentedRoute, docs: OperationDocs | undefined, writer: SchemaWriter): Json[] {
-  const known = (schema?.params as { properties?: Record<string, Json> } | undefined)?.properties ?? {};
+function describePath(
+  { url, schema }: DocumentedRoute,
+  docs: Doc.OperationDocs | undefined,
+  writer: SchemaWriter,
+): Doc.Json[] {
+  const known = (schema?.params as { properties?: Record<string, Doc.Json> } | undefined)?.properties ?? {};
   return (
     (toPath(url)
       .match(/\{[a-z_]+\}/g)
@@ -101,11 +105,15 @@ function describePath({ url, schema }: DocumentedRoute, docs: OperationDocs | un
         required: true,
         schema: writer.write(known[name] ?? { type: "string" }),
         ...(docs?.params?.[name] !== undefined && { example: docs.params[name] }),
-      })) as Json[]) ?? []
+      })) as Doc.Json[]) ?? []
   );
 }
 
-function describeQuery({ schema }: DocumentedRoute, docs: OperationDocs | undefined, writer: SchemaWriter): Json[] {
+function describeQuery(
+  { schema }: DocumentedRoute,
+  docs: Doc.OperationDocs | undefined,
+  writer: SchemaWriter,
+): Doc.Json[] {
   const { properties = {}, required = [] } = (schema?.querystring ?? {}) as QuerySchema;
   return Object.entries(properties).map(([name, one]) => {
     const { description, ...rest } = writer.write(one);
@@ -126,16 +134,16 @@ interface QuerySchema {
 }
 
 /** An optional body is declared as one that may be null. */
-function describeBody(body: Json, docs: OperationDocs | undefined, writer: SchemaWriter): Json {
-  const branches = Array.isArray(body["anyOf"]) ? (body["anyOf"] as Json[]) : [body];
+function describeBody(body: Doc.Json, docs: Doc.OperationDocs | undefined, writer: SchemaWriter): Doc.Json {
+  const branches = Array.isArray(body["anyOf"]) ? (body["anyOf"] as Doc.Json[]) : [body];
   const given = branches.filter(({ type }) => type !== "null");
   const isOptional = given.length < branches.length;
-  const schema = isOptional && given.length === 1 ? (given[0] as Json) : body;
+  const schema = isOptional && given.length === 1 ? (given[0] as Doc.Json) : body;
   const example = docs?.request === undefined ? {} : { example: docs.request };
   return { required: !isOptional, content: { [JSON_TYPE]: { schema: writer.write(schema), ...example } } };
 }
 
-function describeAnswers(route: DocumentedRoute, docs: OperationDocs | undefined, writer: SchemaWriter): Json {
+function describeAnswers(route: DocumentedRoute, docs: Doc.OperationDocs | undefined, writer: SchemaWriter): Doc.Json {
   const answers = docs === undefined ? [] : [withExample(docs.answer), ...(docs.otherAnswers ?? [])];
   const codes: ErrorCode[] = [...errorsOf(route), ...(docs?.errors ?? [])];
   return {
@@ -144,12 +152,12 @@ function describeAnswers(route: DocumentedRoute, docs: OperationDocs | undefined
   };
 }
 
-function withExample(answer: AnswerDocs): AnswerDocs {
+function withExample(answer: Doc.AnswerDocs): Doc.AnswerDocs {
   const { schema, example } = answer;
-  return schema === undefined || example !== undefined ? answer : { ...answer, example: exampleOf(schema) };
+  return schema === undefined ? answer : { ...answer, example: Doc.exampleOf(schema, example) };
 }
 
-function describeAnswer(answer: AnswerDocs, writer: SchemaWriter): Json {
+function describeAnswer(answer: Doc.AnswerDocs, writer: SchemaWriter): Doc.Json {
   const { description, schema, example, contentType = JSON_TYPE, headers } = answer;
   const media = schema && { schema: writer.write(schema), ...(example !== undefined && { example }) };
   const written = Object.entries(headers ?? {}).map(([name, text]) => [
@@ -158,7 +166,7 @@ function describeAnswer(answer: AnswerDocs, writer: SchemaWriter): Json {
   ]);
   return {
     description,
-    ...(headers !== undefined && { headers: Object.fromEntries(written) as Json }),
+    ...(headers !== undefined && { headers: Object.fromEntries(written) as Doc.Json }),
     ...(media !== undefined && { content: { [contentType]: media } }),
   };
 }

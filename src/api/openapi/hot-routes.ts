@@ -3,34 +3,34 @@ import { PublishInput } from "../../intake/publish/publish-schema.ts";
 import type { DocumentedRoute } from "../routes/route.ts";
 import { EXAMPLE } from "./examples.ts";
 import { Problem } from "./problems.ts";
-import { choice, closed, count, Count, flag, named, text, type OperationDocs } from "./shapes.ts";
+import * as Doc from "./shapes.ts";
 
-const Published = named(
+const Published = Doc.named(
   "Published",
-  closed({
-    event_id: text(EXAMPLE.newEvent),
-    deliveries: count(1),
-    duplicate: flag("True when the event was already known; nothing has changed"),
+  Doc.closed({
+    event_id: Doc.text(EXAMPLE.newEvent),
+    deliveries: Doc.count(1),
+    duplicate: Doc.flag("True when the event was already known; nothing has changed"),
   }),
 );
 
-const Queued = closed({
-  status: choice(["queued"]),
-  event_id: text(EXAMPLE.webhookEvent),
-  deliveries: count(1),
+const Queued = Doc.closed({
+  status: Doc.choice(["queued"]),
+  event_id: Doc.text(EXAMPLE.webhookEvent),
+  deliveries: Doc.count(1),
 });
 
 const GivenUp = Type.Union([
-  closed({
-    status: choice(["rejected_by_target"]),
+  Doc.closed({
+    status: Doc.choice(["rejected_by_target"]),
     code: Type.Integer({ description: "The status that the target answered", examples: [422] }),
     reason: Type.String({ description: "Why the delivery is a dead letter", examples: ["refused"] }),
     event_id: Type.String(),
   }),
-  closed({ status: choice(["dead_letter"]), reason: Type.String(), event_id: Type.String() }),
+  Doc.closed({ status: Doc.choice(["dead_letter"]), reason: Type.String(), event_id: Type.String() }),
 ]);
 
-const webhook: OperationDocs = {
+const webhook: Doc.OperationDocs = {
   description:
     "The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer is sent " +
     "after the event is on disk; if a subscription forwards it, after the first attempt or ten seconds. Methods " +
@@ -42,9 +42,9 @@ const webhook: OperationDocs = {
   answer: {
     status: 202,
     description:
-      "The event is on disk. `queued`: it will be delivered. `rejected_by_target`: it was forwarded, and the target's " +
-      "answer makes it a dead letter at once (`give_up_on` of the subscription, or 410); `dead_letter`: it became one " +
-      "without an answer of the target, such as a body that is too large for it",
+      "The event is on disk. `queued`: it will be delivered. `rejected_by_target`: it was forwarded, and the " +
+      "target's answer makes it a dead letter at once (`give_up_on` of the subscription, or 410); `dead_letter`: it " +
+      "became one without an answer of the target, such as a body that is too large for it",
     schema: Type.Union([Queued, GivenUp]),
   },
   otherAnswers: [
@@ -60,10 +60,10 @@ const webhook: OperationDocs = {
         "demands",
       schema: Type.Union([
         Queued,
-        closed({ status: choice(["queued"]), event_ids: Type.Array(Type.String()), deliveries: Count }),
+        Doc.closed({ status: Doc.choice(["queued"]), event_ids: Type.Array(Type.String()), deliveries: Doc.Count }),
         GivenUp,
-        closed({ status: choice(["forwarded", "duplicate"]), event_id: Type.String() }),
-        closed({ status: choice(["ignored"]), cause: Type.String() }),
+        Doc.closed({ status: Doc.choice(["forwarded", "duplicate"]), event_id: Type.String() }),
+        Doc.closed({ status: Doc.choice(["ignored"]), cause: Type.String() }),
       ]),
     },
   ],
@@ -107,7 +107,7 @@ export const HOT_OPERATIONS: readonly DocumentedRoute[] = [
     schema: {
       summary: "Publish one event, or up to 1,000",
       body: Type.Union([
-        named("PublishInput", PublishInput),
+        Doc.named("PublishInput", PublishInput),
         Type.Array(PublishInput, { minItems: 1, maxItems: 1000, description: "At most 16 MiB" }),
       ]),
     },
@@ -117,8 +117,8 @@ export const HOT_OPERATIONS: readonly DocumentedRoute[] = [
       docs: () => ({
         description:
           "The answer is sent after the events are on disk. An `event_id` that is already known is answered with " +
-          "`duplicate` " +
-          "and changes nothing, so you can safely retry. In a batch, each event is accepted or rejected on its own.",
+          "`duplicate` and changes nothing, so you can safely retry. In a batch, each event is accepted or rejected " +
+          "on its own.",
         request: {
           event_type: EXAMPLE.eventType,
           payload: { order_id: 1001, total: "12.50" },
@@ -128,7 +128,7 @@ export const HOT_OPERATIONS: readonly DocumentedRoute[] = [
         answer: {
           status: 202,
           description: "The event is on disk; for a batch, the result of each event",
-          schema: Type.Union([Published, closed({ events: Type.Array(Type.Union([Published, Problem])) })]),
+          schema: Type.Union([Published, Doc.closed({ events: Type.Array(Type.Union([Published, Problem])) })]),
         },
         errors: [
           "schema_mismatch",

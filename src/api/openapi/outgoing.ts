@@ -3,38 +3,38 @@ import { GATEWAY_EVENT_TYPES } from "../../model/pattern.ts";
 import { EXAMPLE } from "./examples.ts";
 import { OWN_EVENT_DOCS, type OwnEventDocs } from "./own-events.ts";
 import type { SchemaWriter } from "./schema-writer.ts";
-import { closed, exampleOf, named, text, textOf, Time, type Json } from "./shapes.ts";
+import * as Doc from "./shapes.ts";
 
-const Envelope = named(
+const Envelope = Doc.named(
   "Envelope",
-  closed(
+  Doc.closed(
     {
-      webhook_id: text(EXAMPLE.deadDelivery, "The id of the delivery"),
-      event: text(EXAMPLE.eventType, "The event type"),
-      event_id: text(EXAMPLE.event),
-      timestamp: Time,
+      webhook_id: Doc.text(EXAMPLE.deadDelivery, "The id of the delivery"),
+      event: Doc.text(EXAMPLE.eventType, "The event type"),
+      event_id: Doc.text(EXAMPLE.event),
+      timestamp: Doc.Time,
       data: Type.Optional(
         Type.Unknown({
           description: "The payload: JSON exactly as received, other text as a string",
           examples: [{ order_id: 1001, total: "12.50" }],
         }),
       ),
-      data_base64: Type.Optional(textOf("The payload when it is not text")),
+      data_base64: Type.Optional(Doc.textOf("The payload when it is not text")),
     },
     "Format `envelope`, the default for published events",
   ),
 );
 
-const CloudEvent = named(
+const CloudEvent = Doc.named(
   "CloudEvent",
-  closed(
+  Doc.closed(
     {
       specversion: Type.Literal("1.0"),
-      id: text(EXAMPLE.event),
-      source: text("api"),
-      type: text(EXAMPLE.eventType),
-      time: Time,
-      datacontenttype: Type.Optional(text("application/json")),
+      id: Doc.text(EXAMPLE.event),
+      source: Doc.text("api"),
+      type: Doc.text(EXAMPLE.eventType),
+      time: Doc.Time,
+      datacontenttype: Type.Optional(Doc.text("application/json")),
       data: Type.Optional(Type.Unknown({ examples: [{ order_id: 1001, total: "12.50" }] })),
       data_base64: Type.Optional(Type.String()),
     },
@@ -90,7 +90,7 @@ const HEADERS: readonly (readonly [string, string, string, boolean])[] = [
 ];
 
 /** The requests that a destination receives, for `webhooks` of the document. */
-export function describeOutgoing(writer: SchemaWriter): Json {
+export function describeOutgoing(writer: SchemaWriter): Doc.Json {
   const delivery = {
     operationId: "delivery",
     summary: "A delivery, as a destination receives it",
@@ -113,8 +113,8 @@ export function describeOutgoing(writer: SchemaWriter): Json {
     requestBody: {
       required: true,
       content: {
-        "application/json": { schema: writer.write(Envelope), example: exampleOf(Envelope) },
-        "application/cloudevents+json": { schema: writer.write(CloudEvent), example: exampleOf(CloudEvent) },
+        "application/json": { schema: writer.write(Envelope), example: Doc.exampleOf(Envelope) },
+        "application/cloudevents+json": { schema: writer.write(CloudEvent), example: Doc.exampleOf(CloudEvent) },
         "*/*": { schema: { description: "Format `raw`: the original bytes and content type" } },
       },
     },
@@ -125,24 +125,21 @@ export function describeOutgoing(writer: SchemaWriter): Json {
     },
   };
   const own = OWN_EVENT_DOCS.map((docs) => [docs.type, { post: describeOwnEvent(docs, writer) }]);
-  return { delivery: { post: delivery }, ...(Object.fromEntries(own) as Json) };
+  return { delivery: { post: delivery }, ...(Object.fromEntries(own) as Doc.Json) };
 }
 
 /** In the default format of own events. In other formats this is `data`. */
 function describeOwnEvent({ type, summary, description, schema }: OwnEventDocs, writer: SchemaWriter) {
   const { webhook_id, event_id, timestamp } = Envelope.properties;
-  const body = closed({ webhook_id, event: Type.Literal(type), event_id, timestamp, data: schema });
-  const envelope = { ...exampleOf(body), event_id: EXAMPLE.webhookEvent };
+  const body = Doc.closed({ webhook_id, event: Type.Literal(type), event_id, timestamp, data: schema });
+  const envelope = { ...Doc.exampleOf(body), event_id: EXAMPLE.webhookEvent };
   return {
     operationId: `event_${type.replace(".", "_")}`,
     summary: `${type}: ${summary}`,
     description: `${description} Headers and answers are the same as for every delivery.`.trim(),
     tags: ["Deliveries"],
     security: [],
-    requestBody: {
-      required: true,
-      content: { "application/json": { schema: writer.write(body), example: envelope } },
-    },
+    requestBody: { required: true, content: { "application/json": { schema: writer.write(body), example: envelope } } },
     responses: { "2XX": { description: "Received" } },
   };
 }

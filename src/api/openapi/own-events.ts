@@ -5,7 +5,7 @@ import type { GATEWAY_EVENT_TYPES } from "../../model/pattern.ts";
 import { MODES } from "../../model/target.ts";
 import { ALERT_SUMMARY, AlertCauses, AlertUnit, RuleName, Severity } from "../routes/alerts.ts";
 import { EXAMPLE } from "./examples.ts";
-import { choice, closed, count, Count, exampleOf, flag, named, nullable, text, textOrNull, Time } from "./shapes.ts";
+import * as Doc from "./shapes.ts";
 
 /** The gateway's own events, with the `data` of each. */
 export interface OwnEventDocs {
@@ -21,36 +21,36 @@ type OwnType = (typeof GATEWAY_EVENT_TYPES)[number];
 
 function own(type: OwnType, data: TProperties, summary: string, description = ""): OwnEventDocs {
   const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  const schema = named(name, closed(data));
-  return { type, summary, description, schema, example: exampleOf(schema) };
+  const schema = Doc.named(name, Doc.closed(data));
+  return { type, summary, description, schema, example: Doc.exampleOf(schema) };
 }
 
 const ERROR = "answered 400";
-const webhook_id = text(EXAMPLE.subscription, "The id of the subscription");
-const name = text(EXAMPLE.newName);
-const url_host = text(
+const webhook_id = Doc.text(EXAMPLE.subscription, "The id of the subscription");
+const name = Doc.text(EXAMPLE.newName);
+const url_host = Doc.text(
   new URL(EXAMPLE.destination).host,
   "The host of the destination's URL; other parts of the URL may contain a token",
 );
-const last_error = nullable(text(ERROR));
+const last_error = Doc.nullable(Doc.text(ERROR));
 const down_for_s = Type.Integer({ minimum: 0, description: "Seconds since the destination was last reached" });
-const deadInARow = (example: number) => count(example, "Dead deliveries since the last success");
+const deadInARow = (example: number) => Doc.count(example, "Dead deliveries since the last success");
 const alert = {
-  alert_id: text(EXAMPLE.alert),
+  alert_id: Doc.text(EXAMPLE.alert),
   rule: RuleName,
   code: Type.With(RuleName, { description: "The same as `rule`" }),
   severity: Severity,
-  summary: text(ALERT_SUMMARY, "One line for a chat or a phone"),
-  description: text(ALERT_RULES.dead_letters.description),
-  subject: nullable(text(EXAMPLE.newName, "The worst cause")),
-  endpoint: textOrNull("Set with `validation_broken`: the endpoint of the validation"),
-  reason: textOrNull("Details about that cause"),
-  count: count(1, "The number of causes"),
+  summary: Doc.text(ALERT_SUMMARY, "One line for a chat or a phone"),
+  description: Doc.text(ALERT_RULES.dead_letters.description),
+  subject: Doc.nullable(Doc.text(EXAMPLE.newName, "The worst cause")),
+  endpoint: Doc.textOrNull("Set with `validation_broken`: the endpoint of the validation"),
+  reason: Doc.textOrNull("Details about that cause"),
+  count: Doc.count(1, "The number of causes"),
   causes: AlertCauses,
   value: Type.Number({ examples: [1] }),
   threshold: Type.Number({ examples: [0] }),
   unit: AlertUnit,
-  since: Time,
+  since: Doc.Time,
   acknowledged: Type.Boolean(),
 };
 
@@ -59,8 +59,8 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     "webhook.failing",
     {
       webhook_id,
-      reason: text("its deliveries keep failing"),
-      action_required: text("Repair the destination before the webhook is suspended"),
+      reason: Doc.text("its deliveries keep failing"),
+      action_required: Doc.text("Repair the destination before the webhook is suspended"),
       name,
       url_host,
       dead_in_a_row: deadInARow(5),
@@ -81,8 +81,8 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     "webhook.suspended",
     {
       webhook_id,
-      reason: text(`11 deliveries in a row are dead, the last: ${ERROR}`),
-      action_required: text("Review and reactivate webhook"),
+      reason: Doc.text(`11 deliveries in a row are dead, the last: ${ERROR}`),
+      action_required: Doc.text("Review and reactivate webhook"),
       name,
       url_host,
       dead_in_a_row: deadInARow(11),
@@ -97,8 +97,8 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     {
       webhook_id,
       previous_status: Type.Enum(["inactive", "suspended"], { examples: ["suspended"] }),
-      held: choice(["deliver", "skip"], "Whether held deliveries are sent or skipped"),
-      skipped_deliveries: Count,
+      held: Doc.choice(["deliver", "skip"], "Whether held deliveries are sent or skipped"),
+      skipped_deliveries: Doc.Count,
       name,
       url_host,
     },
@@ -109,15 +109,15 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     {
       webhook_id,
       name,
-      trigger: choice(["manual", "automatic"]),
-      rotated_at: Time,
+      trigger: Doc.choice(["manual", "automatic"]),
+      rotated_at: Doc.Time,
       overlap_ends_at: Type.String({
         format: "date-time",
         description: "Until then deliveries are signed with both secrets",
         examples: [EXAMPLE.overlapEnd],
       }),
-      signature_header: text("X-Webhook-Signature"),
-      action_required: text("Fetch the new secret and verify with it before the overlap ends"),
+      signature_header: Doc.text("X-Webhook-Signature"),
+      action_required: Doc.text("Fetch the new secret and verify with it before the overlap ends"),
     },
     "A subscription gets a new secret",
     "`GET /api/v1/subscriptions/{id}/secret` shows it.",
@@ -125,16 +125,16 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
   own(
     "webhook.delivery_dead",
     {
-      delivery_id: text(EXAMPLE.deadDelivery),
-      event_id: text(EXAMPLE.event),
-      event_type: text(EXAMPLE.eventType),
+      delivery_id: Doc.text(EXAMPLE.deadDelivery),
+      event_id: Doc.text(EXAMPLE.event),
+      event_type: Doc.text(EXAMPLE.eventType),
       webhook_id,
-      subscription_id: text(EXAMPLE.subscription, "The same as `webhook_id`"),
-      name: text(EXAMPLE.newName, "The name of the subscription"),
-      reason: nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
-      last_error: nullable(text(ERROR, "The error of the last attempt; null when there was no attempt")),
-      error: nullable(text(ERROR, "The same as `last_error`, or the reason without an attempt")),
-      attempts: count(1),
+      subscription_id: Doc.text(EXAMPLE.subscription, "The same as `webhook_id`"),
+      name: Doc.text(EXAMPLE.newName, "The name of the subscription"),
+      reason: Doc.nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
+      last_error: Doc.nullable(Doc.text(ERROR, "The error of the last attempt; null when there was no attempt")),
+      error: Doc.nullable(Doc.text(ERROR, "The same as `last_error`, or the reason without an attempt")),
+      attempts: Doc.count(1),
     },
     "A delivery has failed for good",
     "The delivery is now a dead letter, which can be replayed.",
@@ -142,37 +142,41 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
   own(
     "gateway.mode_changed",
     {
-      target: text(
+      target: Doc.text(
         EXAMPLE.newName,
         "The name of the target; for a target that belongs to one subscription, the subscription's name",
       ),
-      webhook_id: nullable(text(EXAMPLE.subscription, "The id of that subscription; null for a shared target")),
+      webhook_id: Doc.nullable(Doc.text(EXAMPLE.subscription, "The id of that subscription; null for a shared target")),
       mode: Type.Enum([...MODES], {
         description: "`QUEUE`: deliveries wait, and the destination is tried from time to time",
         examples: ["QUEUE"],
       }),
-      previous_mode: choice(MODES),
-      since: Time,
-      reason: nullable(text("answered 503")),
-      forced: flag("True when an operator set the mode"),
-      failures: count(3, "Failed attempts in a row"),
-      url_host: nullable(url_host),
+      previous_mode: Doc.choice(MODES),
+      since: Doc.Time,
+      reason: Doc.nullable(Doc.text("answered 503")),
+      forced: Doc.flag("True when an operator set the mode"),
+      failures: Doc.count(3, "Failed attempts in a row"),
+      url_host: Doc.nullable(url_host),
     },
     "A destination went down, or is back",
   ),
   own(
     "source.disabled",
     {
-      source: text(EXAMPLE.source),
-      status: choice(["paused", "closed", "disabled"]),
-      reason: text("it left the configuration"),
+      source: Doc.text(EXAMPLE.source),
+      status: Doc.choice(["paused", "closed", "disabled"]),
+      reason: Doc.text("it left the configuration"),
     },
     "A source no longer receives webhooks",
     "`disabled`: the provider has stopped sending; `reason` says why.",
   ),
   own(
     "alert.fired",
-    { ...alert, cleared_at: nullable(Time), action_required: text(ALERT_RULES.dead_letters.actionRequired) },
+    {
+      ...alert,
+      cleared_at: Doc.nullable(Doc.Time),
+      action_required: Doc.text(ALERT_RULES.dead_letters.actionRequired),
+    },
     "An alert has fired",
     "There is one message for all causes of a rule. It is sent again when there are new causes, but not before the " +
       "rule's cool-down has passed.",
@@ -181,17 +185,17 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     "alert.cleared",
     {
       ...alert,
-      summary: text(`Over: ${ALERT_RULES.dead_letters.description}`),
-      cleared_at: Type.With(Time, { examples: [EXAMPLE.laterTime] }),
-      action_required: textOrNull(),
+      summary: Doc.text(`Over: ${ALERT_RULES.dead_letters.description}`),
+      cleared_at: Type.With(Doc.Time, { examples: [EXAMPLE.laterTime] }),
+      action_required: Doc.textOrNull(),
     },
     "An alert has ended",
-    "`summary` says why: `Over` when the problem is gone, `Muted` when the causes that are left are muted, `No longer " +
-      "watched` when the rule was disabled.",
+    "`summary` says why: `Over` when the problem is gone, `Muted` when the causes that are left are muted, `No " +
+      "longer watched` when the rule was disabled.",
   ),
   own(
     "test.event",
-    { test: Type.Literal(true), timestamp: Time },
+    { test: Type.Literal(true), timestamp: Doc.Time },
     "Somebody tests the destination",
     "`POST /api/v1/subscriptions/{id}/test` sends it, whatever event types the subscription asks for.",
   ),

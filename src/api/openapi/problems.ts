@@ -3,21 +3,21 @@ import { describeError } from "../../intake/problem.ts";
 import { ERRORS, invalidField, type ErrorCode } from "../../model/errors.ts";
 import type { DocumentedRoute } from "../routes/route.ts";
 import type { SchemaWriter } from "./schema-writer.ts";
-import { named, textOf, type Json } from "./shapes.ts";
+import * as Doc from "./shapes.ts";
 
 /** RFC 9457; an error may add members of its own. */
-export const Problem = named(
+export const Problem = Doc.named(
   "Problem",
   Type.Object(
     {
-      type: textOf("`urn:posthorn:error:` followed by the code"),
+      type: Doc.textOf("`urn:posthorn:error:` followed by the code"),
       title: Type.String(),
       status: Type.Integer({ minimum: 400, maximum: 599 }),
       code: Type.Enum(Object.keys(ERRORS), { description: "A stable code; docs/reference/errors.md explains each" }),
-      detail: textOf("What was wrong, with which value, and what to do"),
-      field: Type.Optional(textOf("The invalid field")),
+      detail: Doc.textOf("What was wrong, with which value, and what to do"),
+      field: Type.Optional(Doc.textOf("The invalid field")),
       request_id: Type.Optional(
-        textOf(
+        Doc.textOf(
           "Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it. With `internal_error`: in the gateway's log",
         ),
       ),
@@ -41,7 +41,7 @@ export function errorsOf({ url, schema, config }: DocumentedRoute): ErrorCode[] 
   return errors;
 }
 
-export function describeProblems(codes: readonly ErrorCode[], writer: SchemaWriter): Json {
+export function describeProblems(codes: readonly ErrorCode[], writer: SchemaWriter): Doc.Json {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) {
     const { status } = ERRORS[code];

@@ -1,13 +1,13 @@
-import { nameOf, notesOf, type Json } from "./shapes.ts";
+import * as Doc from "./shapes.ts";
 
 export type SchemaWriter = ReturnType<typeof createSchemaWriter>;
 
 /** Turns schemas into schemas of the document: a named schema is written once and referred to. */
 export function createSchemaWriter() {
-  const components: Record<string, Json> = {};
+  const components: Record<string, Doc.Json> = {};
 
-  function write(schema: object): Json {
-    const name = nameOf(schema);
+  function write(schema: object): Doc.Json {
+    const name = Doc.nameOf(schema);
     if (name === undefined) return writeMembers(schema);
     if (components[name] === undefined) {
       // Registered before its members, which may refer back to it.
@@ -17,9 +17,9 @@ export function createSchemaWriter() {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  function writeMembers(schema: object): Json {
-    const written: Json = {};
-    for (const [key, value] of Object.entries({ ...simplify(schema as Json), ...notesOf(schema) })) {
+  function writeMembers(schema: object): Doc.Json {
+    const written: Doc.Json = {};
+    for (const [key, value] of Object.entries({ ...simplify(schema as Doc.Json), ...Doc.notesOf(schema) })) {
       written[key] = key === "examples" ? value : writeValue(value);
     }
     return written;
@@ -34,13 +34,13 @@ export function createSchemaWriter() {
 }
 
 /** Simplifies a schema, because people read it. */
-function simplify(schema: Json): Json {
+function simplify(schema: Doc.Json): Doc.Json {
   const { anyOf, patternProperties, ...rest } = schema;
-  if (Array.isArray(anyOf) && anyOf.every((one: Json) => "const" in one)) {
-    return { ...rest, enum: anyOf.map((one: Json) => one["const"]) };
+  if (Array.isArray(anyOf) && anyOf.every((one: Doc.Json) => "const" in one)) {
+    return { ...rest, enum: anyOf.map((one: Doc.Json) => one["const"]) };
   }
   if (Object.keys(patternProperties ?? {}).join() === "^.*$") {
-    return { ...rest, additionalProperties: Object.values(patternProperties as Json)[0] };
+    return { ...rest, additionalProperties: Object.values(patternProperties as Doc.Json)[0] };
   }
   return schema;
 }

@@ -3,6 +3,7 @@ import {
   Type,
   type Static,
   type TObject,
+  type TOptional,
   type TProperties,
   type TSchema,
   type TSchemaOptions,
@@ -15,19 +16,19 @@ export type Json = Record<string, unknown>;
 
 /** The docs of a route beyond its `schema`: its answers, and an example that a test runs on a real gateway. */
 export interface OperationDocs {
-  description?: string;
+  description?: string | undefined;
   /** The example: a value for each parameter of the path, … */
-  params?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string | number | boolean>>;
+  params?: Readonly<Record<string, string>> | undefined;
+  query?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** … and the body. */
   request?: unknown;
   /** The answer to the example. */
   answer: AnswerDocs;
-  otherAnswers?: readonly AnswerDocs[];
+  otherAnswers?: readonly AnswerDocs[] | undefined;
   /** In addition to the errors that all routes of its kind have (`errorsOf`). */
-  errors?: readonly ErrorCode[];
+  errors?: readonly ErrorCode[] | undefined;
   /** Headers that a caller may send, with their descriptions. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface AnswerDocs {
@@ -36,7 +37,7 @@ export interface AnswerDocs {
   description: string;
   /** Objects in it are closed (`closed`), so that a test finds undocumented members. Undefined: no body. */
   schema?: TSchema;
-  /** By default derived from the schema (`exampleOf`). */
+  /** Of an object only the members that differ from the example that is derived from the schema (`exampleOf`). */
   example?: unknown;
   /** `application/json` by default. */
   contentType?: string;
@@ -90,6 +91,12 @@ export function closed<Properties extends TProperties>(
   return typeof properties === "function" ? later(properties, options) : Type.Object(properties, options);
 }
 
+/** A closed object whose members may all be left out. */
+export function optional<Fields extends TProperties>(fields: Fields) {
+  const members = Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)]);
+  return closed(Object.fromEntries(members) as { [Name in keyof Fields]: TOptional<Fields[Name]> });
+}
+
 function later<Properties extends TProperties>(make: () => Properties, options: TSchemaOptions): TObject<Properties> {
   let made: TObject<Properties> | undefined;
   const get = () => (made ??= Type.Object(make(), options));
@@ -113,10 +120,15 @@ export function shape(name: string, first: string | (() => TProperties), make?: 
   return named(name, typeof first === "string" ? closed(make ?? {}, first) : closed(first));
 }
 
-/** The object `base` with more members. */
-export function extended<Base extends TProperties, More extends TProperties>(base: TObject<Base>, more: () => More) {
+/** The object `base` with more members, and perhaps with a name of its own. */
+export function extended<Base extends TProperties, More extends TProperties>(
+  base: TObject<Base>,
+  more: () => More,
+  name?: string,
+) {
   const options = { additionalProperties: false, "x-extends": nameOf(base) };
-  return later(() => ({ ...base.properties, ...more() }), options);
+  const schema = later(() => ({ ...base.properties, ...more() }), options);
+  return name === undefined ? schema : named(name, schema);
 }
 
 export function nullable<Schema extends TSchema>(schema: Schema) {
@@ -192,6 +204,16 @@ export const IDEMPOTENCY_KEY = {
     "`Idempotency-Replayed: true`",
 };
 
+/** All lists are paged in the same way. */
+const PageQuery = {
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
+  cursor: Type.String({ maxLength: 200, description: "`next_cursor` of the previous page" }),
+};
+
+export function pageQuery<More extends TProperties>(more: More) {
+  return optional({ ...PageQuery, ...more });
+}
+
 export function pageSchema<Item extends TSchema>(item: Item) {
   return closed({
     data: Type.Array(item),
@@ -204,8 +226,8 @@ export function shows(schema: TSchema, description: string, example?: unknown): 
 }
 
 /** The example of the list has one example item. */
-export function page(item: TSchema, description: string): AnswerDocs {
-  return { description, schema: pageSchema(item) };
+export function page(item: TSchema, description: string, example?: object): AnswerDocs {
+  return shows(pageSchema(item), description, example && { data: [exampleOf(item, example)] });
 }
 
 /** Derives the schema of answers, and an example, from the schema of the input. */
@@ -237,11 +259,11 @@ function withoutLimits(value: unknown): unknown {
   return Object.fromEntries(members.map(([key, member]) => [key, withoutLimits(member)]));
 }
 
-function branchesOf({ anyOf }: Json): readonly Json[] {
+export function branchesOf({ anyOf }: Json): readonly Json[] {
   return Array.isArray(anyOf) ? (anyOf as Json[]) : [];
 }
 
-function isNullable(schema: Json): boolean {
+export function isNullable(schema: Json): boolean {
   return branchesOf(schema).some(({ type }) => type === "null");
 }
 
@@ -254,14 +276,16 @@ function withoutNull(schema: Json): Json {
 
 /**
  * An example value of a schema: the first of its `examples`, else the first, smallest or empty value that it allows.
- * An object has only those optional members that have examples; a list of objects has one item.
+ * An object has the members that are given, and of the optional others only those that have examples; a list of
+ * objects has one item.
  */
-export function exampleOf(schema: TSchema): Json {
-  return toExample(schema as Json, "") as Json;
+export function exampleOf(schema: TSchema, given?: unknown): Json {
+  return toExample(schema as Json, "", given) as Json;
 }
 
-function toExample(schema: Json, at: string): unknown {
+function toExample(schema: Json, at: string, given?: unknown): unknown {
   const { examples, type, items, properties, required = [], format, minimum = 0 } = schema;
+  if (given !== undefined && (type !== "object" || examples !== undefined)) return given;
   if (Array.isArray(examples)) return examples[0];
   if ("const" in schema) return schema["const"];
   if (Array.isArray(schema["enum"])) return schema["enum"][0];
@@ -269,12 +293,11 @@ function toExample(schema: Json, at: string): unknown {
   if (isNullable(schema) && (first === undefined || !("examples" in first))) return null;
   if (first !== undefined) return toExample(first, at);
   if (type === "object") {
-    const members = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>);
-    return Object.fromEntries(
-      members
-        .filter(([name, member]) => (required as readonly string[]).includes(name) || "examples" in member)
-        .map(([name, member]) => [name, toExample(member, `${at}.${name}`)]),
-    );
+    const own = (given ?? {}) as Json;
+    const members = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>)
+      .filter(([name, member]) => (required as readonly string[]).includes(name) || "examples" in member || name in own)
+      .map(([name, member]) => [name, name in own ? own[name] : toExample(member, `${at}.${name}`)]);
+    return { ...Object.fromEntries(members), ...own };
   }
   if (type === "array") return (items as Json)["type"] === "object" ? [toExample(items as Json, `${at}[]`)] : [];
   if (type === "boolean") return false;

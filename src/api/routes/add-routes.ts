@@ -1,25 +1,24 @@
 import type { FastifyInstance } from "fastify";
 import { addAlertRoutes } from "./alerts.ts";
 import { addAuditRoutes } from "./audit.ts";
-import { addCatalogRoute } from "./catalog.ts";
+import { addCatalogRoute } from "./event-types.ts";
 import { addDeadLetterRoutes } from "./dead-letters.ts";
 import { addDeliveryRoutes } from "./deliveries.ts";
 import { addDocumentationRoutes } from "./documentation.ts";
 import { addEventTypeRoutes } from "./event-types.ts";
-import { addEventExportRoute } from "./events-export.ts";
+import { addEventExportRoute } from "./events.ts";
 import { addEventRoutes } from "./events.ts";
-import { addFilterRoutes } from "./filters.ts";
+import { addFilterRoutes } from "./templates.ts";
 import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
 import { addParkedRoutes } from "./parked.ts";
-import type { Parts } from "./parts.ts";
-import { addPortalRoutes } from "./portal.ts";
+import { addPortalRoutes } from "./tenants.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSessionRoutes } from "./session.ts";
-import { addSignInRoutes } from "./sign-in.ts";
-import { addSourceKindRoutes } from "./source-kinds.ts";
+import { addSignInRoutes } from "./session.ts";
+import { addSourceKindRoutes } from "./sources.ts";
 import { addSourceRoutes } from "./sources.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addStreamRoute } from "./stream.ts";
@@ -27,10 +26,11 @@ import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addTargetRoutes } from "./targets.ts";
 import { addTemplateRoutes } from "./templates.ts";
-import { addTenantErasureRoutes, addTenantRoutes } from "./tenants.ts";
-import { addTestDeliveryRoutes } from "./test-delivery.ts";
-import { addValidationTrialRoute } from "./validation-trial.ts";
+import { addTenantRoutes } from "./tenants.ts";
+import { addTestDeliveryRoutes } from "./deliveries.ts";
+import { addValidationTrialRoute } from "./validations.ts";
 import { addValidationRoutes } from "./validations.ts";
+import type { Parts } from "./route.ts";
 
 /** Adds all routes that Fastify serves, except those of plugins; the two busiest routes are in `intake/hot-routes.ts`. */
 export function addRoutes(app: FastifyInstance, parts: Parts): void {
@@ -57,7 +57,6 @@ export function addRoutes(app: FastifyInstance, parts: Parts): void {
   addTemplateRoutes(app, parts);
   addTargetRoutes(app, parts);
   addTenantRoutes(app, parts);
-  addTenantErasureRoutes(app, parts);
   addKeyRoutes(app, parts);
   addEventTypeRoutes(app, parts);
   if (parts.open.catalog) addCatalogRoute(app, parts);

@@ -3,31 +3,12 @@ import { Type, type Static } from "typebox";
 import { presentCause, summarise } from "../../alerts/alert-events.ts";
 import type { ShownAlert, ShownRule } from "../../alerts/alerts.ts";
 import { ALERT_RULE_NAMES, ALERT_RULES, ALERT_SEVERITIES } from "../../model/alert-rules.ts";
-import type { Mute } from "../../model/alert.ts";
 import { oneOf } from "../../model/shape.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  Count,
-  countOf,
-  exampleOf,
-  flag,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  textOrNull,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import { cutPage, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { cutPage, presentAs, presentPage } from "../present.ts";
+import { ADMIN, OPERATOR, READ, routesOf, type Parts } from "./route.ts";
 
 const RULE = "dead_letters";
 const { description, actionRequired } = ALERT_RULES[RULE];
@@ -38,100 +19,95 @@ export const AlertUnit = Type.Enum(["percent", "seconds", "days", "MiB", "count"
 export const RuleName = Type.Enum([...ALERT_RULE_NAMES], { examples: [RULE] });
 export const Severity = Type.Enum([...ALERT_SEVERITIES], { examples: ["warning"] });
 export const AlertCauses = Type.Array(
-  closed({
-    cause: text(CAUSE, "The name of the cause, for `mute`"),
-    tenant_id: textOrNull("The tenant of the cause; set only in alerts of the whole gateway"),
-    name: text(EXAMPLE.newName),
+  Doc.closed({
+    cause: Doc.text(CAUSE, "The name of the cause, for `mute`"),
+    tenant_id: Doc.textOrNull("The tenant of the cause; set only in alerts of the whole gateway"),
+    name: Doc.text(EXAMPLE.newName),
     value: Type.Number({ examples: [1] }),
-    detail: textOrNull(),
+    detail: Doc.textOrNull(),
   }),
   { description: "The first 20 causes, worst first" },
 );
 export const ALERT_SUMMARY = `${description}: ${EXAMPLE.newName}`;
-const by = text(EXAMPLE.key, "The id of the API key");
-const note = textOrNull();
+const by = Doc.text(EXAMPLE.key, "The id of the API key");
+const note = Doc.textOrNull();
 
-const Alert = shape("Alert", () => ({
-  id: text(EXAMPLE.alert),
+const Acknowledged = Doc.closed(() => ({ at: Doc.Time, by, note }));
+const ShownMute = Doc.closed(() => ({
+  cause: Doc.textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
+  until: Doc.nullable(Doc.Time),
+  at: Doc.Time,
+  by,
+  note,
+}));
+const Told = Doc.closed(() => ({
+  event_type: Doc.choice(["alert.fired", "alert.cleared"]),
+  event_id: Doc.text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
+  at: Doc.Time,
+  open: Doc.Count,
+  delivered: Doc.count(1),
+  dead: Doc.countOf("The number of channels that could not be reached"),
+}));
+
+const Alert = Doc.shape("Alert", () => ({
+  id: Doc.text(EXAMPLE.alert),
   rule: RuleName,
-  tenant_id: textOrNull("Null for an alert of the whole gateway"),
-  status: choice(["active", "cleared"]),
+  tenant_id: Doc.textOrNull("Null for an alert of the whole gateway"),
+  status: Doc.choice(["active", "cleared"]),
   severity: Severity,
-  summary: text(ALERT_SUMMARY),
-  action_required: text(actionRequired),
+  summary: Doc.text(ALERT_SUMMARY),
+  action_required: Doc.text(actionRequired),
   value: Type.Number({ description: "The value of the worst cause", examples: [1] }),
   threshold: Type.Number({ examples: [0] }),
   unit: AlertUnit,
-  count: count(1, "The number of causes"),
+  count: Doc.count(1, "The number of causes"),
   causes: AlertCauses,
-  fired_at: Time,
-  cleared_at: nullable(Time),
-  acknowledged: nullable(closed({ at: Time, by, note })),
-  muted: flag("True while no messages are sent about this alert"),
-  mutes: Type.Array(
-    closed({
-      cause: textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
-      until: nullable(Time),
-      at: Time,
-      by,
-      note,
-    }),
-    { examples: [[]] },
-  ),
-  told: Type.Array(
-    closed({
-      event_type: choice(["alert.fired", "alert.cleared"]),
-      event_id: text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
-      at: Time,
-      open: Count,
-      delivered: count(1),
-      dead: countOf("The number of channels that could not be reached"),
-    }),
-    { description: "The last 10 messages, latest first, with the results of their deliveries" },
-  ),
+  fired_at: Doc.Time,
+  cleared_at: Doc.nullable(Doc.Time),
+  acknowledged: Doc.nullable(Acknowledged),
+  muted: Doc.flag("True while no messages are sent about this alert"),
+  mutes: Type.Array(ShownMute, { examples: [[]] }),
+  told: Type.Array(Told, { description: "The last 10 messages, latest first, with the results of their deliveries" }),
 }));
 
-const AlertRule = shape("AlertRule", () => ({
+const AlertRule = Doc.shape("AlertRule", () => ({
   rule: RuleName,
-  description: text(description),
+  description: Doc.text(description),
   enabled: Type.Boolean({ examples: [true] }),
   severity: Severity,
   unit: AlertUnit,
-  bad: choice(["above", "below"], "Whether a value above or below the threshold is bad"),
+  bad: Doc.choice(["above", "below"], "Whether a value above or below the threshold is bad"),
   threshold: Type.Number({ examples: [0] }),
   margin: Type.Number({ description: "How far beyond the threshold a value must be to count as good again" }),
-  window_s: nullable(Type.Integer()),
-  min_attempts: nullable(Type.Integer()),
-  fires_after: count(1, "The alert fires after this many bad evaluations in a row"),
-  clears_after: count(2, "The alert clears after this many good evaluations in a row"),
-  cool_down_s: count(900, "Minimum number of seconds between two messages that the alert fired"),
-  worst_value: nullable(
+  window_s: Doc.nullable(Type.Integer()),
+  min_attempts: Doc.nullable(Type.Integer()),
+  fires_after: Doc.count(1, "The alert fires after this many bad evaluations in a row"),
+  clears_after: Doc.count(2, "The alert clears after this many good evaluations in a row"),
+  cool_down_s: Doc.count(900, "Minimum number of seconds between two messages that the alert fired"),
+  worst_value: Doc.nullable(
     Type.Number({ description: "The worst value at the last evaluation; null when nothing was measured" }),
   ),
-  measured: countOf("The number of values measured"),
-  bad_now: countOf("The number of bad values"),
-  active_alert: textOrNull("The id of this rule's active alert for the whole gateway"),
+  measured: Doc.countOf("The number of values measured"),
+  bad_now: Doc.countOf("The number of bad values"),
+  active_alert: Doc.textOrNull("The id of this rule's active alert for the whole gateway"),
 }));
 
-const alertExample = () => exampleOf(Alert);
 const params = { id: EXAMPLE.alert };
 
 const Note = Type.String({ maxLength: 1000, description: "For people", examples: ["The partner knows"] });
 
-const AlertQuery = pageQuery({
-  tenant_id: Type.Optional(
-    Type.String({
-      maxLength: 128,
-      description: "List the alerts of this tenant instead of those of the whole gateway",
-    }),
-  ),
-  status: Type.Optional(oneOf(["active", "cleared"])),
-  rule: Type.Optional(oneOf(ALERT_RULE_NAMES)),
-  severity: Type.Optional(oneOf(ALERT_SEVERITIES)),
-  acknowledged: Type.Optional(Type.Boolean()),
+const AlertQuery = Doc.pageQuery({
+  tenant_id: Type.String({
+    maxLength: 128,
+    description: "List the alerts of this tenant instead of those of the whole gateway",
+  }),
+  status: oneOf(["active", "cleared"]),
+  rule: oneOf(ALERT_RULE_NAMES),
+  severity: oneOf(ALERT_SEVERITIES),
+  acknowledged: Type.Boolean(),
 });
 
-const AcknowledgeBody = nullable(closed({ note: Type.Optional(Note) }));
+const AcknowledgeBody = Doc.nullable(Doc.optional({ note: Note }));
 
 const CauseName = Type.String({
   maxLength: 500,
@@ -139,21 +115,19 @@ const CauseName = Type.String({
   examples: ["subscription sub_01m7hw9xzjewcvkjd2bcd7444a"],
 });
 
-const MuteBody = nullable(
-  closed({
-    for_s: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 31_536_000,
-        description: "How many seconds the mute lasts. Without it, until it is unmuted",
-      }),
-    ),
-    cause: Type.Optional(CauseName),
-    note: Type.Optional(Note),
+const MuteBody = Doc.nullable(
+  Doc.optional({
+    for_s: Type.Integer({
+      minimum: 1,
+      maximum: 31_536_000,
+      description: "How many seconds the mute lasts. Without it, until it is unmuted",
+    }),
+    cause: CauseName,
+    note: Note,
   }),
 );
 
-const UnmuteBody = nullable(closed({ cause: Type.Optional(CauseName) }));
+const UnmuteBody = Doc.nullable(Doc.optional({ cause: CauseName }));
 
 export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: Parts): void {
   const route = routesOf(app, "Alerts");
@@ -173,13 +147,11 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
 
   route("GET /api/v1/alerts", READ, "List alerts", {
     query: AlertQuery,
-    docs: () => ({
-      description:
-        "A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole " +
-        "gateway, or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept.",
-      query: { status: "active" },
-      answer: page(Alert, "Alerts, latest first"),
-    }),
+    description:
+      "A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole " +
+      "gateway, or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept.",
+    example: { query: { status: "active" } },
+    answer: () => Doc.page(Alert, "Alerts, latest first"),
     async handle({ caller, query }) {
       const all = alerts.list(caller?.tenantId ?? query.tenant_id ?? "").filter((alert) => isWanted(alert, query));
       const { cursor } = query;
@@ -190,10 +162,8 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
   });
 
   route("GET /api/v1/alerts/rules", OPERATOR, "List alert rules", {
-    query: pageQuery({}),
-    docs: () => ({
-      answer: page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
-    }),
+    query: Doc.pageQuery({}),
+    answer: () => Doc.page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
     async handle({ query }) {
       const all = alerts.listRules();
       const from = all.findIndex(({ name }) => name === query.cursor) + 1;
@@ -205,58 +175,47 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
   });
 
   route("GET /api/v1/alerts/:id", READ, "Get an alert", {
-    docs: () => ({ params, answer: shows(Alert, "The alert") }),
+    example: { params },
+    answer: () => Doc.shows(Alert, "The alert"),
     handle: async ({ caller, params }) => presentOne(alerts.get(params.id, caller?.tenantId)),
   });
 
   route("POST /api/v1/alerts/:id/acknowledge", ADMIN, "Acknowledge an alert", {
     body: AcknowledgeBody,
-    docs: () => ({
-      description:
-        "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
-      params,
-      request: { note: "The partner knows" },
-      answer: shows(Alert, "The alert", {
-        ...alertExample(),
-        acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" },
-      }),
-      errors: ["conflict"],
-    }),
+    description:
+      "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
+    example: { params, body: { note: "The partner knows" } },
+    answer: () =>
+      Doc.shows(Alert, "The alert", { acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" } }),
+    errors: ["conflict"],
     handle: async ({ caller, params, body }) =>
       presentOne(await alerts.acknowledge(params.id, caller?.tenantId, caller?.keyId ?? "", body?.note)),
   });
 
   route("POST /api/v1/alerts/:id/mute", ADMIN, "Mute an alert", {
     body: MuteBody,
-    docs: () => ({
-      description:
-        "Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause " +
-        "is " +
-        "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
-      params,
-      request: { for_s: 3600 },
-      answer: shows(Alert, "The alert", {
-        ...alertExample(),
+    description:
+      "Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause is " +
+      "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
+    example: { params, body: { for_s: 3600 } },
+    answer: () =>
+      Doc.shows(Alert, "The alert", {
         muted: true,
         mutes: [{ cause: null, until: EXAMPLE.overlapEnd, at: EXAMPLE.time, by: EXAMPLE.key, note: null }],
       }),
-    }),
     async handle({ caller, params, body }) {
       const { for_s: forS, cause, note } = body ?? {};
       const forMs = forS === undefined ? undefined : forS * 1000;
-      const wish = { by: caller?.keyId ?? "", note, cause, forMs };
-      return presentOne(await alerts.mute(params.id, caller?.tenantId, wish));
+      const request = { by: caller?.keyId ?? "", note, cause, forMs };
+      return presentOne(await alerts.mute(params.id, caller?.tenantId, request));
     },
   });
 
   route("POST /api/v1/alerts/:id/unmute", ADMIN, "Unmute an alert", {
     body: UnmuteBody,
-    docs: () => ({
-      description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
-      params,
-      request: {},
-      answer: shows(Alert, "The alert"),
-    }),
+    description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
+    example: { params, body: {} },
+    answer: () => Doc.shows(Alert, "The alert"),
     handle: async ({ caller, params, body }) =>
       presentOne(await alerts.unmute(params.id, caller?.tenantId, body?.cause)),
   });
@@ -274,68 +233,36 @@ function isWanted(alert: ShownAlert, query: Static<typeof AlertQuery>): boolean 
 type FindTold = (eventId: string) => Pick<StoredEvent, "open" | "delivered" | "dead"> | undefined;
 
 /** The one mapping of an alert to the wire. Mutes end in scheduling time; `wallOf` converts it to wall time. */
-function presentAlert(
-  alert: ShownAlert,
-  findTold: FindTold,
-  wallOf: (until: number) => number,
-): AnswerOf<typeof Alert> {
-  const { id, rule, tenantId, causes, count, clearedAt, acknowledged } = alert;
-  return {
-    id,
+function presentAlert(alert: ShownAlert, findTold: FindTold, wallOf: (until: number) => number) {
+  const { rule, tenantId, acknowledged } = alert;
+  return presentAs(Alert, {
+    ...alert,
     rule: rule.name,
-    tenant_id: tenantId === "" ? null : tenantId,
-    status: clearedAt === undefined ? "active" : "cleared",
-    severity: alert.severity,
+    tenantId: tenantId === "" ? null : tenantId,
+    status: alert.clearedAt === undefined ? "active" : "cleared",
     summary: summarise(rule, alert),
-    action_required: rule.actionRequired,
-    value: alert.value,
-    threshold: alert.threshold,
+    actionRequired: rule.actionRequired,
     unit: rule.unit,
-    count,
-    causes: causes.map((cause) => presentCause(cause, tenantId === "")),
-    fired_at: new Date(alert.firedAt).toISOString(),
-    cleared_at: isoTime(clearedAt) ?? null,
-    acknowledged:
-      acknowledged === undefined
-        ? null
-        : { at: new Date(acknowledged.at).toISOString(), by: acknowledged.by, note: acknowledged.note ?? null },
+    causes: alert.causes.map((cause) => presentCause(cause, tenantId === "")),
+    acknowledged: acknowledged && presentAs(Acknowledged, acknowledged),
     muted: alert.isMuted,
-    mutes: alert.mutes.map((mute) => presentMute(mute, wallOf)),
-    told: alert.told.map(({ type, eventId, at }) => {
-      const { open = 0, delivered = 0, dead = 0 } = findTold(eventId) ?? {};
-      return { event_type: type, event_id: eventId, at: new Date(at).toISOString(), open, delivered, dead };
+    mutes: alert.mutes.map((mute) => presentAs(ShownMute, { ...mute, until: mute.until && wallOf(mute.until) })),
+    told: alert.told.map((one) => {
+      const { open = 0, delivered = 0, dead = 0 } = findTold(one.eventId) ?? {};
+      return presentAs(Told, { ...one, eventType: one.type, open, delivered, dead });
     }),
-  };
+  });
 }
 
-function presentMute({ cause, until, at, by, note }: Mute, wallOf: (until: number) => number) {
-  return {
-    cause: cause ?? null,
-    until: until === undefined ? null : new Date(wallOf(until)).toISOString(),
-    at: new Date(at).toISOString(),
-    by,
-    note: note ?? null,
-  };
-}
-
-function presentRule(rule: ShownRule): AnswerOf<typeof AlertRule> {
-  return {
+function presentRule(rule: ShownRule) {
+  return presentAs(AlertRule, {
+    ...rule,
     rule: rule.name,
-    description: rule.description,
     enabled: rule.isEnabled,
-    severity: rule.severity,
-    unit: rule.unit,
-    bad: rule.bad,
-    threshold: rule.threshold,
-    margin: rule.margin,
-    window_s: rule.windowS ?? null,
-    min_attempts: rule.minAttempts ?? null,
-    fires_after: rule.firesAfter,
-    clears_after: rule.clearsAfter,
-    cool_down_s: rule.coolDownS,
-    worst_value: rule.worst ?? null,
-    measured: rule.measured,
-    bad_now: rule.badCount,
-    active_alert: rule.active?.id ?? null,
-  };
+    windowS: rule.windowS,
+    minAttempts: rule.minAttempts,
+    worstValue: rule.worst,
+    badNow: rule.badCount,
+    activeAlert: rule.active?.id,
+  });
 }

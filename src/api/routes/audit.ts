@@ -6,100 +6,85 @@ import type { OpenTrail } from "../../resources/audit-trail.ts";
 import { placeOwnerOf } from "../../resources/keys.ts";
 import type { Export } from "../export-gate.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  closed,
-  Count,
-  flag,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  textOrNull,
-  time,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { isoTime, pageOf, presentAs, presentPage } from "../present.ts";
+import { ADMIN, OPERATOR, READ, routesOf, type Parts } from "./route.ts";
 
 const HASH = "9f2c7d4f0c4f7a6d0a4f4f7f6f8c1d2e3b4a5968778695a4b3c2d1e0f9e8d7c6";
 
-const AuditEntry = shape("AuditEntry", "One entry of the audit log: who did what, and when", () => ({
+const AuditEntry = Doc.shape("AuditEntry", "One entry of the audit log: who did what, and when", () => ({
   seq: Type.Integer({ minimum: 1, description: "1, 2, 3 …, without a gap" }),
-  at: Time,
-  actor: text(`key:${EXAMPLE.key}`, "`key:ID`, `config`, `gateway` or `local:USER`"),
-  via: textOrNull("The method and route, or the command line command"),
-  address: textOrNull("The IP address that the request came from"),
-  act: text("subscription.update"),
-  kind: text("subscription", "The kind of object that was changed"),
-  id: text(EXAMPLE.subscription),
-  tenant_id: textOrNull("The tenant that owns the object"),
-  before: nullable(Type.With(Anything, { description: "The changed fields before the change; secrets are masked" })),
-  after: nullable(Type.With(Anything, { description: "The changed fields after the change; secrets are masked" })),
-  details: nullable(Type.With(Anything, { description: "More facts, such as a reason or a number" })),
-  erased: flag("True when the content of the entry was erased with its tenant"),
-  hash: text(HASH, "SHA-256 of the previous entry's hash and this entry"),
+  at: Doc.Time,
+  actor: Doc.text(`key:${EXAMPLE.key}`, "`key:ID`, `config`, `gateway` or `local:USER`"),
+  via: Doc.textOrNull("The method and route, or the command line command"),
+  address: Doc.textOrNull("The IP address that the request came from"),
+  act: Doc.text("subscription.update"),
+  kind: Doc.text("subscription", "The kind of object that was changed"),
+  id: Doc.text(EXAMPLE.subscription),
+  tenant_id: Doc.textOrNull("The tenant that owns the object"),
+  before: Doc.nullable(
+    Type.With(Doc.Anything, { description: "The changed fields before the change; secrets are masked" }),
+  ),
+  after: Doc.nullable(
+    Type.With(Doc.Anything, { description: "The changed fields after the change; secrets are masked" }),
+  ),
+  details: Doc.nullable(Type.With(Doc.Anything, { description: "More facts, such as a reason or a number" })),
+  erased: Doc.flag("True when the content of the entry was erased with its tenant"),
+  hash: Doc.text(HASH, "SHA-256 of the previous entry's hash and this entry"),
 }));
 
-const StatusChange = closed(() => ({
-  at: Time,
-  from: textOrNull("Null when the subscription was created"),
-  to: textOrNull(),
-  actor: text(
+const StatusChange = Doc.closed(() => ({
+  at: Doc.Time,
+  from: Doc.textOrNull("Null when the subscription was created"),
+  to: Doc.textOrNull(),
+  actor: Doc.text(
     `key:${EXAMPLE.key}`,
     "As in the audit log. A portal link is told only `portal`, `gateway`, or `operator` for everybody else",
   ),
-  act: text("subscription.pause"),
-  reason: textOrNull("Why the gateway itself made the change"),
-  audit_seq: nullable(
+  act: Doc.text("subscription.pause"),
+  reason: Doc.textOrNull("Why the gateway itself made the change"),
+  audit_seq: Doc.nullable(
     Type.Integer({ minimum: 1, description: "The `seq` of the entry in the audit log; null for a portal link" }),
   ),
 }));
 
-const Mark = closed(() => ({
+const Mark = Doc.closed(() => ({
   seq: Type.Integer({ minimum: 1 }),
-  hash: text(HASH),
+  hash: Doc.text(HASH),
   at: Type.Integer({ description: "Milliseconds since 1970" }),
-  signature: text("c2lnbmF0dXJl", "Ed25519, in base64"),
+  signature: Doc.text("c2lnbmF0dXJl", "Ed25519, in base64"),
 }));
 
-const AuditVerdict = closed(() => ({
+const AuditVerdict = Doc.closed(() => ({
   valid: Type.Boolean({ examples: [true] }),
-  entries: Count,
-  first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),
-  head: nullable(Mark),
-  public_key: text(
+  entries: Doc.Count,
+  first_wrong: Doc.nullable(Doc.closed({ seq: Type.Integer(), reason: Type.String() })),
+  head: Doc.nullable(Mark),
+  public_key: Doc.text(
     "pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=",
     "The public key that verifies the signature of the head",
   ),
 }));
 
-const Word = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }));
-const Moment = (description: string) => Type.Optional(time(description));
+const Word = (description: string) => Type.String({ maxLength: 256, description });
 
-const ListQuery = pageQuery({
+const ListQuery = Doc.pageQuery({
   actor: Word("`key:ID`, `config`, `gateway` or `local:USER`"),
   act: Word("`subscription.update`"),
   kind: Word("The kind of object: `subscription`, `source`, `key` …"),
   id: Word("The id of the object; only together with `kind`"),
   tenant_id: Word("The tenant that owns the object"),
-  since: Moment("Only entries at this time or later"),
-  until: Moment("Only entries before this time"),
+  since: Doc.time("Only entries at this time or later"),
+  until: Doc.time("Only entries before this time"),
 });
 
 export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exports }: Parts): void {
   const route = routesOf(app, "Audit");
   route("GET /api/v1/audit", ADMIN, "List the audit log, latest first", {
     query: ListQuery,
-    docs: () => ({
-      description: "A key that is bound to a tenant sees only entries of that tenant.",
-      query: { kind: "subscription" },
-      answer: page(AuditEntry, "Entries, latest first"),
-    }),
+    description: "A key that is bound to a tenant sees only entries of that tenant.",
+    example: { query: { kind: "subscription" } },
+    answer: () => Doc.page(AuditEntry, "Entries, latest first"),
     async handle({ query, caller }) {
       const { actor, act, kind, id, since, until } = query;
       const filter = {
@@ -118,18 +103,16 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   route("GET /api/v1/audit/export", OPERATOR, "Export the audit log with its hashes, as NDJSON", {
     // A HEAD request would read everything and return nothing.
     exposeHeadRoute: false,
-    docs: () => ({
-      description:
-        "The first line is the signed head; each further line is an entry. `posthorn verify-audit FILE` checks it " +
-        "offline.",
-      answer: {
-        description: "All entries, oldest first",
-        contentType: "application/x-ndjson",
-        schema: Type.String(),
-        example: `{"posthorn_audit":1}\n`,
-      },
-      errors: ["too_many_requests"],
+    description:
+      "The first line is the signed head; each further line is an entry. `posthorn verify-audit FILE` checks it " +
+      "offline.",
+    answer: () => ({
+      description: "All entries, oldest first",
+      contentType: "application/x-ndjson",
+      schema: Type.String(),
+      example: `{"posthorn_audit":1}\n`,
     }),
+    errors: ["too_many_requests"],
     async handle(request, reply) {
       const { raw } = reply;
       const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
@@ -143,9 +126,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
 
   route("GET /api/v1/audit/verify", OPERATOR, "Verify the audit log from its first entry", {
     exposeHeadRoute: false,
-    docs: () => ({
-      answer: shows(AuditVerdict, "Whether all entries are unchanged"),
-    }),
+    answer: () => Doc.shows(AuditVerdict, "Whether all entries are unchanged"),
     async handle() {
       const { entries, head, fault } = await trail.verify();
       return {
@@ -159,11 +140,9 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   });
 
   route("GET /api/v1/subscriptions/:id/history", READ, "List the status changes of a subscription, latest first", {
-    query: pageQuery({}),
-    docs: () => ({
-      params: { id: EXAMPLE.subscription },
-      answer: page(StatusChange, "Status changes, latest first"),
-    }),
+    query: Doc.pageQuery({}),
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => Doc.page(StatusChange, "Status changes, latest first"),
     async handle({ params, query, caller }) {
       const { id, tenantId } = subscriptions.getById(params.id, caller?.tenantId);
       const filter = { kind: "subscription", id, tenantId, member: "status" };
@@ -184,34 +163,21 @@ async function* exportTrail(opened: OpenTrail, publicKey: string, place: Export)
         ({ seq, entry, data, hash }) => `{"seq":${seq},"entry":${entry},"data":${data ?? "null"},"hash":"${hash}"}\n`,
       )
       .join("");
-    place.noteTaken();
+    place.recordTaken();
   }
 }
 
-/** The one mapping of an entry to the wire. */
-function presentAuditEntry(row: AuditRow): AnswerOf<typeof AuditEntry> {
+function presentAuditEntry(row: AuditRow) {
   const entry = JSON.parse(row.entry) as StoredEntry;
+  const { seq, hash } = row;
+  const erased = entry.data !== null && row.data === undefined;
   const { before, after, details, address } = readData(row);
-  return {
-    seq: row.seq,
-    at: isoTime(entry.at),
-    actor: entry.actor,
-    via: entry.via,
-    address: address ?? null,
-    act: entry.act,
-    kind: entry.kind,
-    id: entry.id,
-    tenant_id: entry.tenant_id,
-    before: before ?? null,
-    after: after ?? null,
-    details: details ?? null,
-    erased: entry.data !== null && row.data === undefined,
-    hash: row.hash,
-  };
+  const data = { before, after, details, address };
+  return presentAs(AuditEntry, { ...entry, ...data, seq, hash, tenantId: entry.tenant_id, erased });
 }
 
 /** A partner does not get to know keys and users of others, nor how many entries the log has. */
-function presentStatusChange(row: AuditRow, isForPartner: boolean): AnswerOf<typeof StatusChange> {
+function presentStatusChange(row: AuditRow, isForPartner: boolean): Doc.AnswerOf<typeof StatusChange> {
   const { at, actor, act } = JSON.parse(row.entry) as StoredEntry;
   const { before, after, details } = readData(row);
   return {

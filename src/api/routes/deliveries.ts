@@ -2,71 +2,57 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { TargetMode } from "../../deliver/mode.ts";
 import type { DestinationKinds } from "../../destinations/kinds.ts";
+import { rejectErased } from "../../jobs/body-erasure.ts";
 import { DEAD_REASONS, DELIVERY_STATES } from "../../model/delivery.ts";
 import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../model/ids.ts";
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
+import { TEST_EVENT_TYPE } from "../../model/pattern.ts";
 import { oneOf } from "../../model/shape.ts";
-import { DEFAULT_KIND, type Subscription } from "../../model/subscription.ts";
+import { DEFAULT_KIND, isFor, type Subscription } from "../../model/subscription.ts";
 import type { AttemptRecord } from "../../store/port/lanes.ts";
 import type { DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  choice,
-  count,
-  exampleOf,
-  extended,
-  Headers,
-  named,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { isoTime, pageOf, presentAs, presentPage } from "../present.ts";
+import { StoredEventId } from "./templates.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
 /** The example is a dead delivery. */
-export const Delivery = shape("Delivery", "The delivery of one event to one subscription", () => ({
-  id: text(EXAMPLE.deadDelivery),
-  event_id: text(EXAMPLE.event),
-  event_type: text(EXAMPLE.eventType),
-  tenant_id: text(EXAMPLE.tenant),
-  subscription_id: text(EXAMPLE.subscription),
-  subscription_name: nullable(text("ERP", "The current name of the subscription; null when it was deleted")),
+export const Delivery = Doc.shape("Delivery", "The delivery of one event to one subscription", () => ({
+  id: Doc.text(EXAMPLE.deadDelivery),
+  event_id: Doc.text(EXAMPLE.event),
+  event_type: Doc.text(EXAMPLE.eventType),
+  tenant_id: Doc.text(EXAMPLE.tenant),
+  subscription_id: Doc.text(EXAMPLE.subscription),
+  subscription_name: Doc.nullable(Doc.text("ERP", "The current name of the subscription; null when it was deleted")),
   status: Type.Enum([...DELIVERY_STATES], { examples: ["dead"] }),
-  hold_reason: nullable(
-    choice(
+  hold_reason: Doc.nullable(
+    Doc.choice(
       ["paused", "suspended", "unknown_kind", "destination_down", "queue_mode", "ordering_key", "throttled"],
-      "Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: " +
-        "an operator set the target to `QUEUE`. `throttled` appears only for test deliveries",
+      "Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: an " +
+        "operator set the target to `QUEUE`. `throttled` appears only for test deliveries",
     ),
   ),
   generation: Type.Integer({ minimum: 1, description: "1 at first, and one more after each replay" }),
-  attempt_count: count(1),
-  next_attempt_at: nullable(Time),
-  last_error: nullable(text("answered 400")),
-  dead_reason: nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
-  created_at: Time,
-  completed_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.laterTime] })),
+  attempt_count: Doc.count(1),
+  next_attempt_at: Doc.nullable(Doc.Time),
+  last_error: Doc.nullable(Doc.text("answered 400")),
+  dead_reason: Doc.nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
+  created_at: Doc.Time,
+  completed_at: Doc.nullable(Type.String({ format: "date-time", examples: [EXAMPLE.laterTime] })),
 }));
 
-export const Attempt = shape("Attempt", () => ({
+const Attempt = Doc.shape("Attempt", () => ({
   number: Type.Integer({ minimum: 1 }),
-  started_at: Time,
+  started_at: Doc.Time,
   duration_ms: Type.Number({ minimum: 0, examples: [210] }),
   result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
-  url: nullable(text(EXAMPLE.destination)),
-  address: nullable(text("203.0.113.10", "The IP address that the host name resolved to")),
-  request_headers: nullable(
-    Type.With(Headers, {
+  url: Doc.nullable(Doc.text(EXAMPLE.destination)),
+  address: Doc.nullable(Doc.text("203.0.113.10", "The IP address that the host name resolved to")),
+  request_headers: Doc.nullable(
+    Type.With(Doc.Headers, {
       examples: [
         {
           "Content-Type": "application/json",
@@ -77,44 +63,33 @@ export const Attempt = shape("Attempt", () => ({
       ],
     }),
   ),
-  response_code: nullable(Type.Integer({ examples: [400] })),
-  response_headers: nullable(Type.With(Headers, { examples: [{ "content-type": "text/plain" }] })),
-  response_body: nullable(text("unknown order", "The first 8 KB of the response body")),
-  record: Type.Optional(nullable(Anything)),
-  error: nullable(text("answered 400")),
-  trigger: choice(["first", "retry", "manual", "replay"]),
+  response_code: Doc.nullable(Type.Integer({ examples: [400] })),
+  response_headers: Doc.nullable(Type.With(Doc.Headers, { examples: [{ "content-type": "text/plain" }] })),
+  response_body: Doc.nullable(Doc.text("unknown order", "The first 8 KB of the response body")),
+  record: Type.Optional(Doc.nullable(Doc.Anything)),
+  error: Doc.nullable(Doc.text("answered 400")),
+  trigger: Doc.choice(["first", "retry", "manual", "replay"]),
 }));
 
-const deadExample = () => exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
-const DeliveryWithAttempts = named(
-  "DeliveryWithAttempts",
-  extended(Delivery, () => ({ attempts: Type.Array(Attempt) })),
-);
+const DeliveryWithAttempts = Doc.extended(Delivery, () => ({ attempts: Type.Array(Attempt) }), "DeliveryWithAttempts");
 
-const replayedExample = () => ({
-  ...deadExample(),
-  ...ended,
-  status: "pending",
-  generation: 2,
-  next_attempt_at: EXAMPLE.laterTime,
-  completed_at: null,
-});
+const reopened = { status: "pending", generation: 2, next_attempt_at: EXAMPLE.laterTime, completed_at: null };
 export const replayedDelivery = () => ({
   status: 202,
   description: "The delivery, which is attempted again now",
   schema: Delivery,
-  example: replayedExample(),
+  example: Doc.exampleOf(Delivery, { ...ended, ...reopened }),
 });
 
 export const OfSubscription = {
-  subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
-  subscription: Type.Optional(Type.String({ maxLength: 200, description: "The id or the name of a subscription" })),
+  subscription_id: Type.String({ maxLength: 128 }),
+  subscription: Type.String({ maxLength: 200, description: "The id or the name of a subscription" }),
 };
-const ListQuery = pageQuery({
+const ListQuery = Doc.pageQuery({
   ...OfSubscription,
-  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-  status: Type.Optional(oneOf(DELIVERY_STATES)),
+  tenant_id: Type.String({ maxLength: 128 }),
+  status: oneOf(DELIVERY_STATES),
 });
 
 interface FilterQuery {
@@ -176,14 +151,12 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/deliveries", READ, "List deliveries", {
     query: ListQuery,
-    docs: () => ({
-      description:
-        "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
-        "than `limit`.",
-      query: { limit: 20 },
-      answer: page(Delivery, "Deliveries, newest first"),
-      errors: ["not_found"],
-    }),
+    description:
+      "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
+      "than `limit`.",
+    example: { query: { limit: 20 } },
+    answer: () => Doc.page(Delivery, "Deliveries, newest first"),
+    errors: ["not_found"],
     async handle(request) {
       const filter = { ...toFilter(request.query, request), state: request.query.status };
       const page = { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS };
@@ -192,15 +165,14 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("GET /api/v1/deliveries/:id", READ, "Get a delivery with its attempts", {
-    docs: () => ({
-      params: { id: EXAMPLE.deadDelivery },
-      answer: shows(
+    example: { params: { id: EXAMPLE.deadDelivery } },
+    answer: () =>
+      Doc.shows(
         DeliveryWithAttempts,
         "The delivery with its attempts; secrets are masked. For keys and portal links of a tenant " +
           "`response_headers` and `response_body` are null where the request had credentials that the operator of the " +
           "gateway set (`credentials_by` of the subscription), and where the subscription was deleted",
       ),
-    }),
     async handle(request) {
       const delivery = await get(request.params.id, request);
       const attempts = await store.reads.listAttempts(delivery);
@@ -219,12 +191,10 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("POST /api/v1/deliveries/:id/retry", ADMIN, "Retry a delivery now", {
-    docs: () => ({
-      description: "A pending delivery is attempted at once. A delivery that has ended is opened again.",
-      params: { id: EXAMPLE.deadDelivery },
-      answer: replayedDelivery(),
-      errors: ["illegal_transition", "conflict"],
-    }),
+    description: "A pending delivery is attempted at once. A delivery that has ended is opened again.",
+    example: { params: { id: EXAMPLE.deadDelivery } },
+    answer: () => replayedDelivery(),
+    errors: ["illegal_transition", "conflict"],
     async handle(request, reply) {
       const delivery = await getForChange(request.params.id, request);
       return reply.code(202).send(present(await replays.retry(delivery)));
@@ -232,17 +202,15 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   });
 
   route("POST /api/v1/deliveries/:id/cancel", ADMIN, "Cancel a delivery", {
-    docs: () => ({
-      params: { id: EXAMPLE.heldDelivery },
-      answer: shows(Delivery, "The delivery, which is not attempted any more", {
-        ...deadExample(),
+    example: { params: { id: EXAMPLE.heldDelivery } },
+    answer: () =>
+      Doc.shows(Delivery, "The delivery, which is not attempted any more", {
         ...ended,
         id: EXAMPLE.heldDelivery,
         status: "cancelled",
         attempt_count: 0,
       }),
-      errors: ["illegal_transition", "conflict"],
-    }),
+    errors: ["illegal_transition", "conflict"],
     async handle(request) {
       return present(await replays.cancel(await getForChange(request.params.id, request)));
     },
@@ -251,25 +219,15 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
 
 /** A delivery as in lists, with the reason why it waits now. */
 export function createDeliveryPresenter({ subscriptions, scheduler }: Pick<Parts, "subscriptions" | "scheduler">) {
-  return (delivery: StoredDelivery): AnswerOf<typeof Delivery> => {
+  return (delivery: StoredDelivery) => {
     const subscription = subscriptions.find(delivery.subscriptionSeq);
-    return {
+    return presentAs(Delivery, {
+      ...delivery,
       id: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
-      event_id: delivery.eventId,
-      event_type: delivery.eventType,
-      tenant_id: delivery.tenantId,
-      subscription_id: delivery.subscriptionId,
-      subscription_name: subscription?.name ?? null,
+      subscriptionName: subscription?.name,
       status: delivery.state,
-      hold_reason: holdReason(delivery, subscription, scheduler.findMode(delivery.subscriptionSeq)),
-      generation: delivery.generation,
-      attempt_count: delivery.attemptCount,
-      next_attempt_at: isoTime(delivery.nextAttemptAt) ?? null,
-      last_error: delivery.lastError ?? null,
-      dead_reason: delivery.deadReason ?? null,
-      created_at: isoTime(delivery.createdAt),
-      completed_at: isoTime(delivery.completedAt) ?? null,
-    };
+      holdReason: holdReason(delivery, subscription, scheduler.findMode(delivery.subscriptionSeq)),
+    });
   };
 }
 
@@ -278,7 +236,7 @@ function holdReason(
   delivery: StoredDelivery,
   subscription: Subscription | undefined,
   mode: TargetMode | undefined,
-): AnswerOf<typeof Delivery>["hold_reason"] {
+): Doc.AnswerOf<typeof Delivery>["hold_reason"] {
   if (delivery.state !== "pending") return null;
   if (subscription?.heldBecause !== undefined) return "unknown_kind";
   if (subscription?.status === "inactive") return "paused";
@@ -301,7 +259,7 @@ interface AttemptOf {
 type NumberedAttempt = AttemptRecord & { number: number };
 
 /** When the kind is no longer known, the attempt is shown as HTTP, the first kind that existed. */
-export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: DestinationKinds) {
+function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: DestinationKinds) {
   const { number, startedAt } = attempt;
   const kind = kinds.find(of.subscription?.kind ?? DEFAULT_KIND) ?? kinds.find(DEFAULT_KIND);
   return {
@@ -314,4 +272,102 @@ export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: D
     error: attempt.error ?? null,
     trigger: attempt.trigger,
   };
+}
+
+const TestAttempt = Doc.extended(
+  Attempt,
+  () => ({
+    delivery_id: Doc.text(EXAMPLE.deadDelivery),
+    event_id: Doc.text(EXAMPLE.webhookEvent),
+  }),
+  "TestAttempt",
+);
+
+export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
+  const { subscriptions, kinds, tests, trail, store, senders } = parts;
+  const route = routesOf(app, "Test deliveries");
+  const presentDelivery = createDeliveryPresenter(parts);
+  const getForUse = (id: string, tenantId: string | undefined) =>
+    subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
+
+  route("POST /api/v1/subscriptions/:id/test", ADMIN, "Send a test event", {
+    body: Doc.nullable(Doc.closed({})),
+    description:
+      "Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is " +
+      "suspended. There is one attempt, and a failure does not count against the destination.",
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => Doc.shows(TestAttempt, "The attempt, whether it succeeded or not"),
+    otherAnswers: () => [
+      {
+        status: 202,
+        description: "There was no attempt yet. The answer is the delivery; `hold_reason` says why it waits",
+        schema: Delivery,
+      },
+    ],
+    async handle({ params, caller }, reply) {
+      const subscription = getForUse(params.id, caller?.tenantId);
+      const { id, tenantId } = subscription;
+      await trail.note({ act: "subscription.test", kind: "subscription", id, tenantId });
+      const result = await tests.send(subscription);
+      if (result.kind === "attempted") {
+        const { eventId, key, attempt } = result;
+        const deliveryId = formatDeliveryId(key.eventSeq, key.subscriptionSeq);
+        const of = { deliveryId, eventId, eventType: TEST_EVENT_TYPE, subscription };
+        return { delivery_id: deliveryId, event_id: eventId, ...presentAttempt(attempt, of, kinds) };
+      }
+      const shown = presentDelivery(result.delivery);
+      const isThrottled = shown.hold_reason === null && subscription.rateLimitPerMinute !== undefined;
+      return reply.code(202).send({ ...shown, hold_reason: isThrottled ? "throttled" : shown.hold_reason });
+    },
+  });
+
+  route("POST /api/v1/subscriptions/:id/preview", ADMIN, "Preview the request of an event", {
+    body: Doc.closed({ event_id: StoredEventId }),
+    description:
+      "Shows the request of the first attempt, in the subscription's format and signed with its current secrets. " +
+      "Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription " +
+      "sets are masked.",
+    example: { params: { id: EXAMPLE.subscription }, body: { event_id: EXAMPLE.event } },
+    answer: () =>
+      Doc.shows(
+        Doc.shape("RequestPreview", () => ({
+          method: Doc.text("POST"),
+          headers: Type.Array(Doc.closed({ name: Doc.text("Content-Type"), value: Doc.text("application/json") })),
+          body_base64: Doc.text("eyJpZCI6N30=", "The body, byte for byte"),
+        })),
+        "The request",
+      ),
+    errors: ["conflict"],
+    async handle({ params, body, caller }) {
+      const subscription = getForUse(params.id, caller?.tenantId);
+      const owner = subscription.tenants === undefined ? subscription.tenantId : undefined;
+      const found = await store.reads.findEvent(body.event_id, owner);
+      const event = found !== undefined && isFor(subscription, found.tenantId) ? found : undefined;
+      const content = event && (await store.reads.loadEvent(event.seq));
+      if (event === undefined || content === undefined) {
+        throw new PosthornError("not_found", `There is no event ${body.event_id} of the subscription's tenant.`, {
+          field: "event_id",
+        });
+      }
+      rejectErased(event);
+      const shown = await senders.find(subscription.kind)?.preview?.({
+        deliveryId: formatDeliveryId(event.seq, subscription.seq),
+        number: 1,
+        generation: 1,
+        event: { ...event, body: content.body ?? new Uint8Array() },
+        request: event.request,
+        details: event.details,
+        subscription,
+      });
+      if (shown === undefined) {
+        throw invalidField("id", `Destinations of the kind ${subscription.kind} do not get HTTP requests.`);
+      }
+      if ("problem" in shown) throw new PosthornError("conflict", `Nothing would be sent: ${shown.problem}.`);
+      return {
+        method: shown.method,
+        headers: Object.entries(shown.headers).map(([name, value]) => ({ name, value })),
+        body_base64: Buffer.from(shown.body).toString("base64"),
+      };
+    },
+  });
 }

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
-import { shows } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
-import type { Parts } from "./parts.ts";
-import { OPEN, routesOf, watchDocumentedRoutes } from "./route.ts";
+import { OPEN, routesOf, watchDocumentedRoutes, type Parts } from "./route.ts";
 
 const PAGE = { description: "A page", schema: Type.String(), contentType: "text/html", example: "<!doctype html>…" };
 
@@ -23,17 +22,15 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
   }
 
   route("GET /", OPEN, "Show the dashboard", {
-    docs: () => ({
-      answer: PAGE,
-    }),
+    answer: () => PAGE,
     async handle(request, reply) {
       await dashboard.sendPage(request, reply);
       return reply;
     },
   });
   route("GET /openapi.json", OPEN, "Get this API's OpenAPI document", {
-    docs: () => ({
-      answer: shows(
+    answer: () =>
+      Doc.shows(
         Type.Object(
           { openapi: Type.String(), paths: Type.Object({}, { additionalProperties: true }) },
           { additionalProperties: true },
@@ -49,13 +46,10 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
           components: {},
         },
       ),
-    }),
     handle: async (request, reply) => sendPrepared(request, reply, await (made ??= make())),
   });
   route("GET /docs", OPEN, "Show this reference", {
-    docs: () => ({
-      answer: PAGE,
-    }),
+    answer: () => PAGE,
     async handle(request, reply) {
       await dashboard.sendPage(request, reply, "API reference");
       return reply;

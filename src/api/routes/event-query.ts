@@ -8,10 +8,10 @@ import { FILTER_LIMITS, parseFilter } from "../../model/filter.ts";
 import { parsePattern } from "../../model/pattern.ts";
 import { oneOf } from "../../model/shape.ts";
 import type { EventFilter } from "../../store/port/reads.ts";
-import { flag, time } from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 
 const text = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));
+  Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description });
 
 const MAX_LABELS = 8;
 
@@ -20,22 +20,18 @@ export const EventQuery = {
   event_type: text(EVENT_TYPE_MAX_LENGTH, "An event type, or a pattern: `*` matches one word, `#` any number of words"),
   source: text(128, "The source's name"),
   tenant_id: text(128, "Only events of this tenant; for keys that are not bound to a tenant"),
-  since: Type.Optional(time("Received at this time or later")),
-  until: Type.Optional(time("Received before this time")),
-  status: Type.Optional(oneOf(EVENT_STATUSES, { description: "The state of the event's deliveries" })),
-  unmatched: Type.Optional(flag("True: only events that no subscription matched; false: only events that one did")),
-  id: Type.Optional(
-    Type.String({
-      pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",
-      description: "An event id, or the beginning of one followed by `*`",
-    }),
-  ),
+  since: Doc.time("Received at this time or later"),
+  until: Doc.time("Received before this time"),
+  status: oneOf(EVENT_STATUSES, { description: "The state of the event's deliveries" }),
+  unmatched: Doc.flag("True: only events that no subscription matched; false: only events that one did"),
+  id: Type.String({
+    pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",
+    description: "An event id, or the beginning of one followed by `*`",
+  }),
   ordering_key: text(256, "The ordering key"),
-  label: Type.Optional(
-    Type.Union([label(), Type.Array(label(), { maxItems: MAX_LABELS })], {
-      description: "A member of the metadata: `name` or `name=value`; can be repeated",
-    }),
-  ),
+  label: Type.Union([label(), Type.Array(label(), { maxItems: MAX_LABELS })], {
+    description: "A member of the metadata: `name` or `name=value`; can be repeated",
+  }),
   data: text(
     FILTER_LIMITS.maxLength,
     'Conditions on a JSON body, as under `data` of an `event_filter`: `{"order":{"total":{"$gt":100}}}`',
@@ -47,14 +43,14 @@ function label() {
   return Type.String({ minLength: 1, maxLength: 512, pattern: "^[^\\u0000=][^\\u0000]*$" });
 }
 
-const Parameters = Type.Object(EventQuery);
-export type EventParameters = Static<typeof Parameters>;
+export const EventParameters = Doc.optional(EventQuery);
+export type EventParameters = Static<typeof EventParameters>;
 
 export function readEventFilter(query: EventParameters, { caller }: Pick<FastifyRequest, "caller">): EventFilter {
   const { event_type: type, id, label: labels } = query;
   const isPrefix = id?.endsWith("*") === true;
   const isPattern = type !== undefined && /[*#]/.test(type);
-  if (type !== undefined) refuseNoPattern(type);
+  if (type !== undefined) rejectNoPattern(type);
   return {
     tenantId: caller?.tenantId ?? query.tenant_id,
     type: isPattern ? undefined : type,
@@ -81,7 +77,7 @@ export function readTimes(query: Pick<EventParameters, "since" | "until">) {
   return { since, until };
 }
 
-export function refuseNoPattern(type: string): void {
+export function rejectNoPattern(type: string): void {
   try {
     parsePattern(type);
   } catch (error) {

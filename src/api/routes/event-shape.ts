@@ -4,62 +4,48 @@ import { isDamage } from "../../model/errors.ts";
 import { PRIORITIES, readKeptRequest } from "../../model/event.ts";
 import type { LoadedEvent, StoredEvent } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  closed,
-  count,
-  countOf,
-  flag,
-  Headers,
-  nullable,
-  shape,
-  text,
-  textOf,
-  textOrNull,
-  time,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 
 export const EXAMPLE_PAYLOAD = { order_id: 1001, total: "12.50" };
 
-export const Event = shape("Event", "An event: an immutable fact", () => ({
-  event_id: text(EXAMPLE.event),
-  event_type: text(EXAMPLE.eventType),
-  event_version: text("1.0"),
-  source: text("api"),
+export const Event = Doc.shape("Event", "An event: an immutable fact", () => ({
+  event_id: Doc.text(EXAMPLE.event),
+  event_type: Doc.text(EXAMPLE.eventType),
+  event_version: Doc.text("1.0"),
+  source: Doc.text("api"),
   source_id: Type.Optional(Type.String()),
-  tenant_id: text(EXAMPLE.tenant),
+  tenant_id: Doc.text(EXAMPLE.tenant),
   user_id: Type.Optional(Type.String()),
   session_id: Type.Optional(Type.String()),
   priority: Type.Enum([...PRIORITIES], { examples: ["normal"] }),
-  ordering_key: textOrNull(),
-  timestamp: Time,
-  deliver_at: Type.Optional(Time),
-  expires_at: Type.Optional(Time),
-  metadata: Type.Optional(Anything),
+  ordering_key: Doc.textOrNull(),
+  timestamp: Doc.Time,
+  deliver_at: Type.Optional(Doc.Time),
+  expires_at: Type.Optional(Doc.Time),
+  metadata: Type.Optional(Doc.Anything),
   status: Type.Enum(["PENDING", "COMPLETED", "FAILED"], { examples: ["FAILED"] }),
-  unmatched: flag("True when no subscription matched the event"),
-  received_at: Time,
-  published_at: time("When the event was stored on disk"),
-  content_type: nullable(text("application/json")),
-  size: count(43, "The size of the body in bytes"),
-  body_erased_at: nullable(time("When the body was erased; null otherwise")),
-  masked: countOf("The number of values that were masked before the event was stored"),
-  replay_of: Type.Optional(textOf("The id of the event that was edited to create this one")),
-  schema_result: nullable(
-    closed({
+  unmatched: Doc.flag("True when no subscription matched the event"),
+  received_at: Doc.Time,
+  published_at: Doc.time("When the event was stored on disk"),
+  content_type: Doc.nullable(Doc.text("application/json")),
+  size: Doc.count(43, "The size of the body in bytes"),
+  body_erased_at: Doc.nullable(Doc.time("When the body was erased; null otherwise")),
+  masked: Doc.countOf("The number of values that were masked before the event was stored"),
+  replay_of: Type.Optional(Doc.textOf("The id of the event that was edited to create this one")),
+  schema_result: Doc.nullable(
+    Doc.closed({
       valid: Type.Boolean(),
-      errors: Type.Optional(Type.Array(closed({ path: Type.String(), message: Type.String() }))),
+      errors: Type.Optional(Type.Array(Doc.closed({ path: Type.String(), message: Type.String() }))),
     }),
   ),
-  headers: Type.Optional(Headers),
-  delivery_count: count(1),
+  headers: Type.Optional(Doc.Headers),
+  delivery_count: Doc.count(1),
 }));
 
 /** The parts of a received webhook other than its headers and body. */
 export const EventRequest = Type.Optional(
-  closed(
+  Doc.closed(
     { method: Type.String(), path: Type.String(), query: Type.String() },
     "The request line of a received webhook",
   ),
@@ -73,11 +59,11 @@ export const Payload = {
       examples: [EXAMPLE_PAYLOAD],
     }),
   ),
-  payload_base64: Type.Optional(textOf("A body that is not text")),
+  payload_base64: Type.Optional(Doc.textOf("A body that is not text")),
   payload_omitted: Type.Optional(
-    flag("Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB"),
+    Doc.flag("Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB"),
   ),
-  damage: Type.Optional(textOf("What is damaged")),
+  damage: Type.Optional(Doc.textOf("What is damaged")),
 };
 
 /** The one mapping of an event to the wire, as a tenant sees it, or those who are bound to none. */

@@ -1,66 +1,50 @@
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { invalidField } from "../../model/errors.ts";
 import {
   EVENT_VERSION_PATTERN,
   EventTypeChange,
   EventTypeInput,
   EventTypeVersionContent,
+  type EventType,
   type EventType as KnownType,
+  type EventTypeVersion,
 } from "../../model/event-type.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../model/event.ts";
 import { oneOf } from "../../model/shape.ts";
 import { exportOpenApi, readOpenApi } from "../../resources/event-types/event-types-openapi.ts";
 import type { Caller } from "../../resources/keys.ts";
-import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  closed,
-  ETAG,
-  exampleOf,
-  IF_MATCH,
-  ManagedByDocs,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  shows,
-  text,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import { cutPage, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { createPlainPage, escapeText } from "../plain-page.ts";
+import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
+import { cutPage, isoTime, presentAs } from "../present.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
-import { OPERATOR, READ, routesOf } from "./route.ts";
+import { OPEN, OPERATOR, READ, routesOf, type Parts } from "./route.ts";
 
-named("EventTypeInput", EventTypeInput);
-named("EventTypeChange", EventTypeChange);
-named("EventTypeVersionContent", EventTypeVersionContent);
+Doc.named("EventTypeInput", EventTypeInput);
+Doc.named("EventTypeChange", EventTypeChange);
+Doc.named("EventTypeVersionContent", EventTypeVersionContent);
 
 const schema = { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } };
 const example = { order_id: 1001 };
 
-/** The fields that can be set, and read-only fields. */
-const EventType = shape("EventType", () => ({
-  ...shownFields(EventTypeInput),
-  deprecated_at: nullable(Time),
-  versions: Type.Array(
-    closed({
-      version: text("1.0"),
-      schema: Type.With(Anything, { examples: [schema] }),
-      example: Type.Unknown({ examples: [example] }),
-      created_at: Time,
-    }),
-  ),
-  managed_by: ManagedByDocs,
-  created_at: Time,
-  updated_at: Time,
+const Version = Doc.closed(() => ({
+  version: Doc.text("1.0"),
+  schema: Type.With(Doc.Anything, { examples: [schema] }),
+  example: Type.Unknown({ examples: [example] }),
+  created_at: Doc.Time,
 }));
 
-const eventTypeExample = () => exampleOf(EventType);
+const EventType = Doc.shape("EventType", () => ({
+  ...Doc.shownFields(EventTypeInput),
+  deprecated_at: Doc.nullable(Doc.Time),
+  versions: Type.Array(Version),
+  managed_by: Doc.ManagedByDocs,
+  created_at: Doc.Time,
+  updated_at: Doc.Time,
+}));
+
 const facts = { description: "A customer has placed an order", producer: "shop" };
 const given = { ...facts, versions: [{ version: "1.0", schema, example }] };
 
@@ -73,16 +57,15 @@ const OPENAPI = {
 };
 
 const params = { name: EXAMPLE.eventType };
-const shown = () => ({ schema: EventType, example: eventTypeExample(), headers: ETAG });
+const shown = () => ({ schema: EventType, headers: Doc.ETAG });
 const change = ["managed_by_config", "precondition_failed"] as const;
 
-const ListQuery = pageQuery({
-  cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the previous page" })),
-  status: Type.Optional(oneOf(["active", "deprecated"])),
+const ListQuery = Doc.pageQuery({
+  cursor: Type.String({ maxLength: 255, description: "`next_cursor` of the previous page" }),
+  status: oneOf(["active", "deprecated"]),
 });
-type ListQuery = Static<typeof ListQuery>;
-const ImportQuery = closed({
-  dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only show what would change" })),
+const ImportQuery = Doc.optional({
+  dry_run: Type.Boolean({ default: false, description: "Only show what would change" }),
 });
 const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
 
@@ -95,7 +78,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
   /** For partners it is another text. */
   const exported: Partial<Record<"own" | "partner", { of: readonly KnownType[]; json: string }>> = {};
 
-  const send = addResourceRoutes<Entry<KnownType>, KnownType, EventTypeInput, EventTypeChange, ListQuery>(route, {
+  const send = addResourceRoutes(route, {
     path: PATH,
     key: "name",
     words: ["an event type", "event types"],
@@ -113,7 +96,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
         .filter(({ name, status }) => name > cursor && (wanted === undefined || wanted === status));
       return {
         page: cutPage(rest, query, ({ name }) => name),
-        present: (type) => presentEventType(shownTo(caller, type)),
+        present: (type: KnownType) => presentEventType(shownTo(caller, type)),
       };
     },
     get: (name) => eventTypes.get(name),
@@ -122,11 +105,13 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
       return { thing: entry, isReplay };
     },
     async put(input, { ifMatch }) {
-      refuseName(input.name);
+      rejectName(input.name);
       const { entry, isNew } = await eventTypes.put(input, ifMatch);
       return { thing: entry, isNew };
     },
-    patch: async (name, change, { ifMatch }) => ({ thing: await eventTypes.change(name, change, ifMatch) }),
+    patch: async (name, change: EventTypeChange, { ifMatch }) => ({
+      thing: await eventTypes.change(name, change, ifMatch),
+    }),
     remove: (name, { ifMatch }) => eventTypes.remove(name, ifMatch),
     present: ({ thing }, caller) => presentEventType(shownTo(caller, thing)),
     docs: () => ({
@@ -135,10 +120,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
       made: { description: "Registered" },
       refusals: ["managed_by_config"],
       list: { answer: { description: "Event types, sorted by name" } },
-      make: {
-        request: { name: EXAMPLE.newEventType, ...given },
-        answer: { example: { ...eventTypeExample(), name: EXAMPLE.newEventType } },
-      },
+      make: { request: { name: EXAMPLE.newEventType, ...given }, answer: { example: { name: EXAMPLE.newEventType } } },
       read: { answer: { description: "The event type" } },
       replace: { request: given, errors: ["conflict"] },
       change: { request: facts },
@@ -147,16 +129,15 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
   });
 
   route(`GET ${PATH}/export`, READ, "Export event types as OpenAPI webhooks", {
-    docs: () => ({
-      answer: shows(
+    answer: () =>
+      Doc.shows(
         Type.Object(
-          { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
+          { openapi: Type.String(), info: Doc.Anything, jsonSchemaDialect: Type.String(), webhooks: Doc.Anything },
           { additionalProperties: true },
         ),
         "An OpenAPI 3.1 document with a webhook for each event type",
         { jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema", ...OPENAPI },
       ),
-    }),
     async handle({ caller }, reply) {
       const types = eventTypes.list();
       const whose = caller?.isPartner === true ? "partner" : "own";
@@ -174,12 +155,11 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
     body: Type.Object({}, { description: "An OpenAPI 3.1 document" }),
     query: ImportQuery,
     bodyLimit: MAX_IMPORT_BYTES,
-    docs: () => ({
-      description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
-      query: { dry_run: true },
-      request: OPENAPI,
-      answer: shows(
-        closed({
+    description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
+    example: { query: { dry_run: true }, body: OPENAPI },
+    answer: () =>
+      Doc.shows(
+        Doc.closed({
           dry_run: Type.Boolean(),
           created: Type.Array(Type.String()),
           updated: Type.Array(Type.String()),
@@ -188,8 +168,7 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
         "The changes that were made; with `dry_run`, the changes that would be made",
         { dry_run: true, created: ["order.shipped"], updated: [], unchanged: [] },
       ),
-      errors: ["managed_by_config"],
-    }),
+    errors: ["managed_by_config"],
     async handle(request) {
       const dryRun = request.query.dry_run === true;
       return { dry_run: dryRun, ...(await eventTypes.import(readOpenApi(request.body as object), { dryRun })) };
@@ -199,13 +178,10 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
   route(`PUT ${PATH}/:name/versions/:version`, OPERATOR, "Create or replace a version of an event type", {
     params: VersionParams,
     body: EventTypeVersionContent,
-    docs: () => ({
-      params: { ...params, version: "1.0" },
-      request: { schema, example },
-      headers: IF_MATCH,
-      answer: { ...shown(), description: "The event type with that version" },
-      errors: change,
-    }),
+    example: { params: { ...params, version: "1.0" }, body: { schema, example } },
+    headers: Doc.IF_MATCH,
+    answer: () => ({ ...shown(), description: "The event type with that version" }),
+    errors: change,
     async handle(request, reply) {
       const { name, version } = request.params;
       const { "if-match": ifMatch } = request.headers;
@@ -215,16 +191,10 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
 
   route(`DELETE ${PATH}/:name/versions/:version`, OPERATOR, "Delete a version of an event type", {
     params: VersionParams,
-    docs: () => ({
-      params: { ...params, version: "1.0" },
-      headers: IF_MATCH,
-      answer: {
-        ...shown(),
-        description: "The event type without that version",
-        example: { ...eventTypeExample(), versions: [] },
-      },
-      errors: change,
-    }),
+    example: { params: { ...params, version: "1.0" } },
+    headers: Doc.IF_MATCH,
+    answer: () => ({ ...shown(), description: "The event type without that version", example: { versions: [] } }),
+    errors: change,
     async handle(request, reply) {
       const { name, version } = request.params;
       const { "if-match": ifMatch } = request.headers;
@@ -240,32 +210,101 @@ function shownTo(caller: Caller | undefined, type: KnownType): KnownType {
 
 const NAME = new RegExp(EVENT_TYPE_PATTERN);
 
-function refuseName(name: string): void {
+function rejectName(name: string): void {
   if (NAME.test(name) && name.length <= EVENT_TYPE_MAX_LENGTH) return;
   const shown = JSON.stringify(name.slice(0, 60));
   throw invalidField("name", `${shown} is not an event type. Write words separated by dots.`);
 }
 
-/** The one mapping of an event type to the wire. */
-function presentEventType(type: KnownType): AnswerOf<typeof EventType> {
-  return {
-    name: type.name,
-    description: type.description ?? null,
-    producer: type.producer ?? null,
-    consumers: type.consumers,
-    status: type.status,
-    deprecated_at: isoTime(type.deprecatedAt) ?? null,
-    replaced_by: type.replacedBy ?? null,
-    enforce: type.enforce,
-    mask: type.mask ?? [],
-    versions: type.versions.map(({ version, schema, example, createdAt }) => ({
-      version,
-      schema,
-      example: example ?? null,
-      created_at: isoTime(createdAt),
-    })),
-    managed_by: type.managedBy,
-    created_at: isoTime(type.createdAt),
-    updated_at: isoTime(type.updatedAt),
-  };
+function presentEventType(type: KnownType) {
+  const versions = type.versions.map((one) => presentAs(Version, { ...one, example: one.example ?? null }));
+  return presentAs(EventType, { ...type, mask: type.mask ?? [], versions });
+}
+
+const PARTS_IN_A_TURN = 20;
+
+/** The page for partners. It exists only if the operator makes it public. */
+export function addCatalogRoute(app: FastifyInstance, { eventTypes }: Parts): void {
+  const route = routesOf(app, "Event types");
+  let made: { of: readonly EventType[]; page: Promise<Prepared> } | undefined;
+
+  route("GET /catalog", OPEN, "Show the event catalogue for partners", {
+    description: "A page for partners. It is available only while the setting `catalog_public` is on.",
+    answer: () => ({
+      description: "The page with all event types",
+      schema: Type.String(),
+      contentType: "text/html",
+      example: "<!doctype html>…",
+    }),
+    async handle(request, reply) {
+      const types = eventTypes.list();
+      // Rendered once for each version of the registry.
+      if (made?.of !== types) made = { of: types, page: make(types) };
+      return sendPrepared(request, reply, await made.page);
+    },
+  });
+}
+
+async function make(types: readonly EventType[]): Promise<Prepared> {
+  const parts: string[] = [];
+  for (const part of writeCatalog(types)) {
+    parts.push(part);
+    if (parts.length % PARTS_IN_A_TURN === 0) await nextTurn();
+  }
+  return prepare(parts.join(""), CATALOG_PAGE.headers);
+}
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --dim: #777; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1.5rem; }
+h1 { margin: 0 0 .25rem; }
+h2 { font: 600 1.1rem ui-monospace, monospace; margin: 0; overflow-wrap: anywhere; }
+h2 a { color: inherit; text-decoration: none; }
+nav ul { columns: 16rem; padding: 0; list-style: none; font: .9rem ui-monospace, monospace; }
+article { border-top: 1px solid var(--line); padding: 1rem 0; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .5rem 0; }
+dt, .dim { color: var(--dim); }
+dd { margin: 0; overflow-wrap: anywhere; }
+pre { overflow: auto; padding: .75rem; border: 1px solid var(--line); border-radius: .4rem; font-size: .85rem; }
+.deprecated { color: #b45309; }
+`;
+
+export const CATALOG_PAGE = createPlainPage({ style: STYLE });
+
+/** Yields one part per type, because with thousands of types the page is long. */
+export function* writeCatalog(types: readonly EventType[]): Generator<string, void> {
+  const list = types.map(({ name }) => `<li><a href="#${name}">${escapeText(name)}</a></li>`);
+  yield `${CATALOG_PAGE.begin("Event catalogue")}<h1>Event catalogue</h1>
+<p class="dim">${types.length === 1 ? "1 event type" : `${types.length} event types`}</p>
+<nav aria-label="Event types"><ul>${list.join("")}</ul></nav>
+<main>
+`;
+  for (const type of types) yield `${renderType(type)}\n`;
+  yield `</main>\n${CATALOG_PAGE.end}`;
+}
+
+function renderType(type: EventType): string {
+  // Producer and consumers are left out, as in the portal: who else sends and gets such events is no business of a partner's.
+  const versions = type.versions.map(({ version }) => version).join(", ");
+  return `<article id="${type.name}">
+<h2><a href="#${type.name}">${escapeText(type.name)}</a></h2>
+${type.status === "deprecated" ? renderDeprecation(type) : ""}
+${type.description === undefined ? "" : `<p>${escapeText(type.description)}</p>`}
+${versions === "" ? "" : `<dl><dt>Versions</dt><dd>${escapeText(versions)}</dd></dl>`}
+${[...type.versions].reverse().map(renderVersion).join("\n")}
+</article>`;
+}
+
+function renderDeprecation({ deprecatedAt, replacedBy }: EventType): string {
+  const since = deprecatedAt === undefined ? "" : ` since ${isoTime(deprecatedAt).slice(0, 10)}`;
+  const instead =
+    replacedBy === undefined ? "" : `. Use <a href="#${escapeText(replacedBy)}">${escapeText(replacedBy)}</a> instead`;
+  return `<p class="deprecated"><strong>Deprecated</strong>${since}${instead}.</p>`;
+}
+
+function renderVersion({ version, schema, example }: EventTypeVersion): string {
+  const shown = (title: string, value: unknown) =>
+    `<details><summary>${title}, version ${escapeText(version)}</summary>` +
+    `<pre>${escapeText(JSON.stringify(value, null, 2))}</pre></details>`;
+  return shown("Schema", schema) + (example === undefined ? "" : shown("Example", example));
 }

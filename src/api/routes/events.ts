@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { rejectPublishingPartner } from "../../intake/hot-routes.ts";
@@ -6,64 +7,62 @@ import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
 import { findMember, skipSpace } from "../../model/json.ts";
 import { isFor, type Subscription } from "../../model/subscription.ts";
-import type { StoredEvent } from "../../store/port/reads.ts";
+import { placeOwnerOf } from "../../resources/keys.ts";
+import type { EventFilter, StoredEvent } from "../../store/port/reads.ts";
+import type { Export } from "../export-gate.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, countOf, extended, named, nullable, page, pageSchema, shows, time } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { isoTime, pageOf, presentPage } from "../present.ts";
 import { createDeliveryPresenter, Delivery, replayedDelivery } from "./deliveries.ts";
-import { EventQuery, readEventFilter } from "./event-query.ts";
-import { Event, EventRequest, Payload, presentEvent, presentEventRequest, presentStoredBody } from "./event-shape.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { EventParameters, EventQuery, readEventFilter } from "./event-query.ts";
+import {
+  Event,
+  EventRequest,
+  EXAMPLE_PAYLOAD,
+  oneLine,
+  Payload,
+  presentEvent,
+  presentEventRequest,
+  presentStoredBody,
+} from "./event-shape.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
-const EventWithDeliveries = named(
+const EventWithDeliveries = Doc.extended(
+  Event,
+  () => ({ request: EventRequest, deliveries: Type.Array(Delivery), ...Payload }),
   "EventWithDeliveries",
-  extended(Event, () => ({ request: EventRequest, deliveries: Type.Array(Delivery), ...Payload })),
 );
 
-const EventPage = extended(pageSchema(Event), () => ({
-  searched_until: nullable(time("Events back to this time were searched; null when all events were searched")),
-  skipped_bodies: Type.Optional(countOf("The number of bodies that were too large to search by `text` or `data`")),
+const EventPage = Doc.extended(Doc.pageSchema(Event), () => ({
+  searched_until: Doc.nullable(Doc.time("Events back to this time were searched; null when all events were searched")),
+  skipped_bodies: Type.Optional(Doc.countOf("The number of bodies that were too large to search by `text` or `data`")),
 }));
 
-const OneQuery = closed({
-  body: Type.Optional(
-    Type.Union([Type.Literal("true"), Type.Literal("base64")], {
-      default: "true",
-      description: "`true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`",
-    }),
-  ),
+const OneQuery = Doc.optional({
+  body: Type.Union([Type.Literal("true"), Type.Literal("base64")], {
+    default: "true",
+    description: "`true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`",
+  }),
 });
 
 const MAX_RECIPIENTS = 100;
 
-const ReplayBody = closed({
-  subscription_id: Type.Optional(
-    Type.String({
-      maxLength: 128,
-      description: "Replay to this subscription only; it need not have received the event before",
-    }),
-  ),
-  subscription_ids: Type.Optional(
-    Type.Array(Type.String({ maxLength: 128 }), {
-      minItems: 1,
-      maxItems: MAX_RECIPIENTS,
-      uniqueItems: true,
-      description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
-    }),
-  ),
-  payload: Type.Optional(
-    Type.Unknown({
-      description: "The body of a new event that is sent instead; any JSON, kept byte for byte",
-    }),
-  ),
+const ReplayBody = Doc.optional({
+  subscription_id: Type.String({
+    maxLength: 128,
+    description: "Replay to this subscription only; it need not have received the event before",
+  }),
+  subscription_ids: Type.Array(Type.String({ maxLength: 128 }), {
+    minItems: 1,
+    maxItems: MAX_RECIPIENTS,
+    uniqueItems: true,
+    description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
+  }),
+  payload: Type.Unknown({ description: "The body of a new event that is sent instead; any JSON, kept byte for byte" }),
 });
 
-const EraseQuery = closed({
-  force: Type.Optional(
-    Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
-  ),
+const EraseQuery = Doc.optional({
+  force: Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
 });
 
 /** The list of deliveries has the others. */
@@ -75,17 +74,12 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
   const presentDelivery = createDeliveryPresenter(parts);
 
   route("GET /api/v1/events", READ, "Search events", {
-    query: pageQuery(EventQuery),
-    docs: () => ({
-      description:
-        "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
-        "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
-      query: { limit: 20 },
-      answer: {
-        ...page(Event, "Events, newest first"),
-        schema: EventPage,
-      },
-    }),
+    query: Doc.pageQuery(EventQuery),
+    description:
+      "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
+      "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
+    example: { query: { limit: 20 } },
+    answer: () => ({ ...Doc.page(Event, "Events, newest first"), schema: EventPage }),
     async handle(request) {
       const filter = readEventFilter(request.query, request);
       const page = await store.reads.listEvents(filter, { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS });
@@ -99,10 +93,8 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/events/:id", READ, "Get an event with its body and deliveries", {
     query: OneQuery,
-    docs: () => ({
-      params: { id: EXAMPLE.event },
-      answer: shows(EventWithDeliveries, "The event with its body and its deliveries"),
-    }),
+    example: { params: { id: EXAMPLE.event } },
+    answer: () => Doc.shows(EventWithDeliveries, "The event with its body and its deliveries"),
     async handle(request, reply) {
       const tenantId = request.caller?.tenantId;
       const event = await getEvent(request.params.id, tenantId);
@@ -123,32 +115,25 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
     const route = routesOf(scope, "Events");
     keepJsonText(scope);
     route("POST /api/v1/events/:id/replay", ADMIN, "Replay an event, unchanged or edited", {
-      body: nullable(ReplayBody),
-      docs: () => ({
-        description:
-          "With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you " +
-          "name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it.",
-        otherAnswers: [
-          {
-            status: 201,
-            description: "With a `payload`: the new event",
-            schema: closed({
-              event_id: Type.String(),
-              replay_of: Type.String(),
-              delivery_count: Type.Integer({ minimum: 0 }),
-            }),
-          },
-        ],
-        params: { id: EXAMPLE.event },
-        request: {},
-        answer: {
-          status: 202,
-          description: "The deliveries of the event, which are open again",
-          schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
-          example: { event_id: EXAMPLE.event, deliveries: [replayedDelivery().example] },
-        },
-        errors: ["illegal_transition", "conflict", "schema_mismatch"],
+      body: Doc.nullable(ReplayBody),
+      description:
+        "With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you " +
+        "name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it.",
+      example: { params: { id: EXAMPLE.event }, body: {} },
+      answer: () => ({
+        status: 202,
+        description: "The deliveries of the event, which are open again",
+        schema: Doc.closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
+        example: { event_id: EXAMPLE.event, deliveries: [replayedDelivery().example] },
       }),
+      otherAnswers: () => [
+        {
+          status: 201,
+          description: "With a `payload`: the new event",
+          schema: Doc.closed({ event_id: Type.String(), replay_of: Type.String(), delivery_count: Doc.Count }),
+        },
+      ],
+      errors: ["illegal_transition", "conflict", "schema_mismatch"],
       async handle(request, reply) {
         const { body, caller } = request;
         const event = await getEvent(request.params.id, caller?.tenantId);
@@ -160,19 +145,14 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
           // The note is on disk before the event is.
           const note = (eventId: string) => {
             const { id, tenantId } = event;
-            return trail.note({
-              act: "event.replay_edited",
-              kind: "event",
-              id,
-              tenantId,
-              details: { event_id: eventId },
-            });
+            const details = { event_id: eventId };
+            return trail.note({ act: "event.replay_edited", kind: "event", id, tenantId, details });
           };
           const made = await editedReplays.replay(event, payload, note, to);
           const count = made.deliveries + (caller?.tenantId === undefined ? (made.operatorDeliveries ?? 0) : 0);
           return reply.code(201).send({ event_id: made.eventId, replay_of: event.id, delivery_count: count });
         }
-        refuseSeveral(body?.subscription_ids);
+        rejectSeveral(body?.subscription_ids);
         const deliveries = await replays.replayEvent(event, body?.subscription_id, caller?.tenantId);
         return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
       },
@@ -181,23 +161,19 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("DELETE /api/v1/events/:id/body", ADMIN, "Erase the body of an event", {
     query: EraseQuery,
-    docs: () => ({
-      description:
-        "Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while " +
-        "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
-      params: { id: EXAMPLE.event },
-      answer: shows(closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }), "Erased", {
+    description:
+      "Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while " +
+      "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
+    example: { params: { id: EXAMPLE.event } },
+    answer: () =>
+      Doc.shows(Doc.closed({ event_id: Type.String(), ended_deliveries: Doc.Count }), "Erased", {
         event_id: EXAMPLE.event,
-        ended_deliveries: 0,
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle({ params, query, caller }) {
       const event = await getEvent(params.id, caller?.tenantId);
-      return {
-        event_id: event.id,
-        ended_deliveries: await bodyErasures.erase(event, query.force === true, caller?.tenantId),
-      };
+      const ended = await bodyErasures.erase(event, query.force === true, caller?.tenantId);
+      return { event_id: event.id, ended_deliveries: ended };
     },
   });
 
@@ -226,7 +202,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
   }
 }
 
-function refuseSeveral(subscriptionIds: readonly string[] | undefined): void {
+function rejectSeveral(subscriptionIds: readonly string[] | undefined): void {
   if (subscriptionIds === undefined) return;
   throw invalidField(
     "subscription_ids",
@@ -264,4 +240,68 @@ function findJsonMember({ jsonText }: FastifyRequest, name: string): Buffer | un
   if (jsonText[start] !== OPEN_BRACE) return undefined;
   const span = findMember(jsonText, start, jsonText.length, name);
   return span && jsonText.subarray(span.start, span.end);
+}
+
+/** Less than for a search, so that a long export does not delay other readers. */
+const BUDGET_MS = 20;
+const EVENTS_AT_ONCE = 50;
+const PIECE_BYTES = 65_536;
+
+export function addEventExportRoute(app: FastifyInstance, { store, exports }: Pick<Parts, "store" | "exports">): void {
+  const route = routesOf(app, "Events");
+  route("GET /api/v1/events/export", READ, "Export events with their bodies, as NDJSON", {
+    // A HEAD request would read everything and return nothing.
+    exposeHeadRoute: false,
+    query: EventParameters,
+    description:
+      "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line break.",
+    example: { query: { event_type: EXAMPLE.eventType } },
+    answer: () => ({
+      description: "One event with its body on each line",
+      schema: Type.String({
+        "x-lines": Doc.extended(Event, () => Payload, "ExportedEvent"),
+      }),
+      contentType: "application/x-ndjson",
+      example: `${JSON.stringify({ ...Doc.exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,
+    }),
+    async handle(request, reply) {
+      const filter = readEventFilter(request.query, request);
+      const { raw } = reply;
+      const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
+      raw.once("close", place.leave);
+      const lines = exportEvents(store, filter, place);
+      // The first line is read before the answer begins, so that an error until then sets the status.
+      const first = await lines.next();
+      return reply
+        .type("application/x-ndjson")
+        .send(Readable.from(prepend(first, lines), { objectMode: false, highWaterMark: PIECE_BYTES }));
+    },
+  });
+}
+
+/** Holds one page of events and one body in memory at a time, and waits for slow clients. */
+async function* exportEvents(store: Parts["store"], filter: EventFilter, place: Export): AsyncGenerator<Buffer, void> {
+  let cursor: string | undefined;
+  do {
+    const page = await place.read(() =>
+      store.reads.listEvents(filter, { limit: EVENTS_AT_ONCE, cursor, budgetMs: BUDGET_MS }),
+    );
+    for (const event of page.rows) {
+      const shown = JSON.stringify(presentEvent(event, filter.tenantId));
+      const body = await presentStoredBody(event, () => place.read(() => store.reads.loadEvent(event.seq)));
+      const line = Buffer.from(`${shown.slice(0, -1)},${oneLine(body)}}\n`);
+      // In pieces, so that progress is visible even if the client reads a large body slowly.
+      for (let at = 0; at < line.length; at += PIECE_BYTES) {
+        yield line.subarray(at, at + PIECE_BYTES);
+        place.recordTaken();
+      }
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+async function* prepend(first: IteratorResult<Buffer, void>, rest: AsyncGenerator<Buffer, void>) {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
 }

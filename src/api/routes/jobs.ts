@@ -3,51 +3,45 @@ import { Type } from "typebox";
 import type { KnownJob } from "../../jobs/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, choice, closed, Count, nullable, shape, shows, text, textOrNull, Time } from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import type { Parts } from "./parts.ts";
-import { OPERATOR, routesOf } from "./route.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { presentAs } from "../present.ts";
+import { OPERATOR, routesOf, type Parts } from "./route.ts";
 
-const name = text(EXAMPLE.job);
-const Job = shape("Job", () => ({
+const name = Doc.text(EXAMPLE.job);
+const Run = Doc.closed(() => ({
+  number: Type.Integer({ minimum: 1 }),
+  trigger: Type.Enum(["schedule", "manual"], { examples: ["manual"] }),
+  started_at: Doc.Time,
+  duration_ms: Doc.nullable(Type.With(Doc.Count, { examples: [2] })),
+  result: Type.Enum(["running", "success", "failed", "interrupted"], { examples: ["success"] }),
+  summary: Doc.nullable(Type.With(Doc.Anything, { examples: [{ ended: 0 }] })),
+  error: Doc.textOrNull(),
+}));
+const Job = Doc.shape("Job", () => ({
   name,
-  description: text("Retires the old secrets of rotations whose overlap is over"),
+  description: Doc.text("Retires the old secrets of rotations whose overlap is over"),
   every_s: Type.Number({ examples: [86_400] }),
-  status: choice(["waiting", "running"]),
-  next_run_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.overlapEnd] })),
-  runs: Type.Array(
-    closed({
-      number: Type.Integer({ minimum: 1 }),
-      trigger: Type.Enum(["schedule", "manual"], { examples: ["manual"] }),
-      started_at: Time,
-      duration_ms: nullable(Type.With(Count, { examples: [2] })),
-      result: Type.Enum(["running", "success", "failed", "interrupted"], { examples: ["success"] }),
-      summary: nullable(Type.With(Anything, { examples: [{ ended: 0 }] })),
-      error: textOrNull(),
-    }),
-    { description: "The last 50 runs" },
-  ),
+  status: Doc.choice(["waiting", "running"]),
+  next_run_at: Doc.nullable(Type.String({ format: "date-time", examples: [EXAMPLE.overlapEnd] })),
+  runs: Type.Array(Run, { description: "The last 50 runs" }),
 }));
 
 export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void {
   const route = routesOf(app, "Jobs");
   route("GET /api/v1/jobs", OPERATOR, "List jobs", {
-    docs: () => ({
-      answer: shows(closed({ data: Type.Array(Job) }), "The jobs with their last runs and the time of the next run"),
-    }),
+    answer: () =>
+      Doc.shows(Doc.closed({ data: Type.Array(Job) }), "The jobs with their last runs and the time of the next run"),
     handle: async () => ({ data: (await jobs.list()).map(presentJob) }),
   });
 
   route("POST /api/v1/jobs/:name/run", OPERATOR, "Run a job now", {
-    docs: () => ({
-      params: { name: EXAMPLE.job },
-      answer: {
-        status: 202,
-        description: "The job has started; `run` is the number of the run",
-        schema: closed({ name, run: Type.Integer({ minimum: 1 }) }),
-      },
-      errors: ["conflict"],
+    example: { params: { name: EXAMPLE.job } },
+    answer: () => ({
+      status: 202,
+      description: "The job has started; `run` is the number of the run",
+      schema: Doc.closed({ name, run: Type.Integer({ minimum: 1 }) }),
     }),
+    errors: ["conflict"],
     async handle(request, reply) {
       const { name } = request.params;
       const run = await jobs.runNow(name);
@@ -57,25 +51,15 @@ export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void
   });
 }
 
-function presentJob({ name, description, everyMs, nextRunAt, isRunning, runs }: KnownJob) {
-  return {
-    name,
-    description,
-    every_s: everyMs / 1000,
-    status: isRunning ? "running" : "waiting",
-    next_run_at: isoTime(nextRunAt) ?? null,
-    runs: runs.map(presentRun),
-  };
+function presentJob(job: KnownJob) {
+  const status = job.isRunning ? "running" : "waiting";
+  return presentAs(Job, { ...job, everyS: job.everyMs / 1000, status, runs: job.runs.map(presentRun) });
 }
 
-function presentRun({ number, trigger, startedAt, endedAt, result, summary, error }: JobRun) {
-  return {
-    number,
-    trigger,
-    started_at: isoTime(startedAt),
-    duration_ms: endedAt === undefined ? null : Math.max(0, endedAt - startedAt),
-    result,
-    summary: summary === undefined ? null : (JSON.parse(summary) as unknown),
-    error: error ?? null,
-  };
+function presentRun({ summary, ...run }: JobRun) {
+  return presentAs(Run, {
+    ...run,
+    durationMs: run.endedAt === undefined ? undefined : Math.max(0, run.endedAt - run.startedAt),
+    summary: summary === undefined ? undefined : (JSON.parse(summary) as object),
+  });
 }

@@ -4,46 +4,29 @@ import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SCOPES } from "../../model/scopes.ts";
 import { changeOf, oneOf, orNull } from "../../model/shape.ts";
 import type { ApiKey } from "../../resources/api-key.ts";
-import type { Caller, KeyChange as KeptChange, KeyStatus, MadeKey } from "../../resources/keys.ts";
+import type { Caller, KeyChange as KeptChange, MadeKey } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  ETAG,
-  exampleOf,
-  extended,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  text,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import { cutPage, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { cutPage, presentAs } from "../present.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
-import { ADMIN, routesOf } from "./route.ts";
+import { ADMIN, routesOf, type Parts } from "./route.ts";
 
-/** The fields that can be set, and read-only fields. */
-const Key = shape("Key", () => ({
-  id: text(EXAMPLE.key),
-  ...shownFields(KeyInput),
-  prefix: nullable(text("phk_H6YC", "The first characters of the key")),
-  status: choice(["active", "expired", "revoked"]),
-  created_at: Time,
-  revoked_at: nullable(Time),
+const Key = Doc.shape("Key", () => ({
+  id: Doc.text(EXAMPLE.key),
+  ...Doc.shownFields(KeyInput),
+  prefix: Doc.nullable(Doc.text("phk_H6YC", "The first characters of the key")),
+  status: Doc.choice(["active", "expired", "revoked"]),
+  created_at: Doc.Time,
+  revoked_at: Doc.nullable(Doc.Time),
 }));
 
-const keyExample = () => exampleOf(Key);
 const request = { name: "billing", scopes: ["read"] };
 
 /** Names have no control characters; NUL would cut them off. */
 const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
-const KeyInput = closed({
+const KeyInput = Doc.closed({
   name: Type.String({
     minLength: 1,
     maxLength: 200,
@@ -63,12 +46,12 @@ const KeyInput = closed({
 type KeyInput = Static<typeof KeyInput>;
 type KeyChange = Partial<Omit<KeyInput, "tenant_id">>;
 
-const ListQuery = pageQuery({ tenant_id: Type.Optional(Type.String({ maxLength: 128 })) });
-type ListQuery = Static<typeof ListQuery>;
+const ListQuery = Doc.pageQuery({ tenant_id: Type.String({ maxLength: 128 }) });
 
 export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void {
   const route = routesOf(app, "Keys");
-  const present = (key: ApiKey) => presentKey(key, keys.statusOf(key));
+  /** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
+  const present = (key: ApiKey) => presentAs(Key, { ...key, status: keys.statusOf(key) });
   /** Adds the key in clear, which is never shown again. For a key created earlier only the hash is known. */
   const saved = ({ entry, key }: MadeKey) => ({
     thing: entry,
@@ -76,7 +59,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
     more: key === undefined ? {} : { key },
   });
 
-  addResourceRoutes<Entry<ApiKey>, Entry<ApiKey>, KeyInput, KeyChange, ListQuery>(route, {
+  addResourceRoutes(route, {
     path: "/api/v1/keys",
     key: "id",
     words: ["a key", "keys"],
@@ -90,22 +73,19 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
     input: KeyInput,
     change: changeOf(KeyInput.properties, ["tenant_id"]),
     query: ListQuery,
-    chosenKey: Type.String({
-      pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$",
-      description: "An id of your choice",
-    }),
+    chosenKey: Type.String({ pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$", description: "An id of your choice" }),
     async list(query, { tenantId }) {
       const { cursor } = query;
       const all = await keys.list(tenantId);
       const rest = cursor === undefined ? all : all.filter(({ id }) => id > cursor);
-      return { page: cutPage(rest, query, ({ id }) => id), present: ({ thing }) => present(thing) };
+      return { page: cutPage(rest, query, ({ id }) => id), present: ({ thing }: Entry<ApiKey>) => present(thing) };
     },
     get: (id, { tenantId }) => keys.get(id, tenantId),
     // A bound key creates keys of its own tenant only, and none with more rights.
     async make({ name, scopes, tenant_id, expires_at: end }, { caller, once }) {
       const tenantId = tenant_id ?? undefined;
       const expiresAt = readEnd(end);
-      const reject = () => refuseEnd(expiresAt, caller, clock.wall());
+      const reject = () => rejectEnd(expiresAt, caller, clock.wall());
       const mark = once(`keys/${caller?.tenantId ?? ""}`, tenantId);
       const made = await keys.create({ name, scopes, tenantId, expiresAt }, mark, reject);
       return { ...saved(made), isReplay: made.isReplay };
@@ -115,10 +95,10 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
       const by = { tenantId: caller?.tenantId, ifMatch, isTenantGiven: given !== undefined };
       return saved(await keys.put({ id, name, scopes, tenantId: given ?? undefined, expiresAt }, by));
     },
-    async patch(id, { name, scopes, expires_at: end }, { caller, ifMatch }) {
+    async patch(id, { name, scopes, expires_at: end }: KeyChange, { caller, ifMatch }) {
       const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
       const change = { name, scopes, expiresAt };
-      const reject = (known: ApiKey) => refuseOutliving(known, change, caller);
+      const reject = (known: ApiKey) => rejectOutliving(known, change, caller);
       return { thing: await keys.change(id, caller?.tenantId, change, { ifMatch, reject }) };
     },
     // A revoked key stays visible.
@@ -130,13 +110,9 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
     docs: () => ({
       params: { id: EXAMPLE.key },
       schema: Key,
-      example: keyExample(),
       made: {
         description: "Created. This is the only answer that shows the key itself",
-        schema: named(
-          "KeyWithSecret",
-          extended(Key, () => ({ key: Type.String() })),
-        ),
+        schema: Doc.extended(Key, () => ({ key: Type.String() }), "KeyWithSecret"),
       },
       refusals: ["conflict"],
       list: { answer: { description: "Keys, oldest first" } },
@@ -145,14 +121,14 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
           "A key that is bound to a tenant can create keys only for that tenant. A key that expires cannot create a " +
           "key that expires later. A tenant has at most `limits.max_keys_per_tenant` active keys.",
         request,
-        answer: { example: { ...keyExample(), key: EXAMPLE.keyInClear } },
+        answer: { example: { key: EXAMPLE.keyInClear } },
         otherAnswers: [
           {
             status: 200,
             description:
               "Already created with this `Idempotency-Key`. The key itself is not shown, because only its hash is stored",
             schema: Key,
-            headers: ETAG,
+            headers: Doc.ETAG,
           },
         ],
         errors: ["key_limit"],
@@ -171,31 +147,16 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void
           status: 200,
           description: "Permanently revoked",
           schema: Key,
-          example: { ...keyExample(), status: "revoked", revoked_at: EXAMPLE.laterTime },
-          headers: ETAG,
+          example: { status: "revoked", revoked_at: EXAMPLE.laterTime },
+          headers: Doc.ETAG,
         },
       },
     }),
   });
 }
 
-/** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
-function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Key> {
-  return {
-    id: key.id,
-    name: key.name,
-    prefix: key.prefix,
-    scopes: key.scopes,
-    tenant_id: key.tenantId ?? null,
-    status,
-    created_at: isoTime(key.createdAt),
-    expires_at: isoTime(key.expiresAt) ?? null,
-    revoked_at: isoTime(key.revokedAt) ?? null,
-  };
-}
-
 /** A key that expires cannot give rights to a key that expires later: its own expiry would mean nothing. */
-function refuseOutliving(
+function rejectOutliving(
   known: ApiKey,
   { scopes = [], expiresAt }: Pick<KeptChange, "scopes" | "expiresAt">,
   caller: Caller | undefined,
@@ -216,7 +177,7 @@ function refuseOutliving(
 
 function chooseEnd(wanted: KeyInput["expires_at"], caller: Caller | undefined, wall: number): number | undefined {
   const expiresAt = readEnd(wanted);
-  refuseEnd(expiresAt, caller, wall);
+  rejectEnd(expiresAt, caller, wall);
   return expiresAt;
 }
 
@@ -224,7 +185,7 @@ function readEnd(wanted: KeyInput["expires_at"]): number | undefined {
   return typeof wanted === "string" ? Date.parse(wanted) : undefined;
 }
 
-function refuseEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
+function rejectEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
   if (expiresAt !== undefined && !(expiresAt > wall)) {
     throw invalidField("expires_at", "expires_at must be in the future.");
   }

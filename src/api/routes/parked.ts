@@ -5,57 +5,42 @@ import { findParked, listParked, purgeParked, requeueParked, type ParkedFilter }
 import type { ParkedMessage, ParkedQueue } from "../../queues/parked.ts";
 import type { Caller } from "../../resources/keys.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Anything,
-  closed,
-  Count,
-  countOf,
-  extended,
-  flag,
-  nullable,
-  shape,
-  shows,
-  textOf,
-  textOrNull,
-  Time,
-} from "../openapi/shapes.ts";
-import { isoTime, presentBody } from "../present.ts";
-import { pageOf, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { OPERATOR, routesOf } from "./route.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { pageOf, presentAs, presentBody } from "../present.ts";
+import { OPERATOR, routesOf, type Parts } from "./route.ts";
 
-const text = nullable(Type.String());
+const text = Doc.nullable(Type.String());
 
-const Parked = shape("ParkedMessage", () => ({
-  id: textOf("Identifies the message at the broker: a number, the broker's id, or a hash of the body"),
+const Parked = Doc.shape("ParkedMessage", () => ({
+  id: Doc.textOf("Identifies the message at the broker: a number, the broker's id, or a hash of the body"),
   message_id: text,
-  reason: textOrNull("Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …"),
+  reason: Doc.textOrNull("Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …"),
   description: text,
-  queue: textOrNull("The queue that the message came from and is requeued to; null when unknown"),
+  queue: Doc.textOrNull("The queue that the message came from and is requeued to; null when unknown"),
   subject: text,
   content_type: text,
-  size: Count,
-  parked_at: nullable(Time),
+  size: Doc.Count,
+  parked_at: Doc.nullable(Doc.Time),
 }));
 
-const Limits = closed(() => ({
+const Limits = Doc.closed(() => ({
   looks_at: Type.Integer({ description: "How many messages can be listed, starting with the oldest" }),
-  can_page: flag("Whether the list has further pages (`next_cursor`)"),
-  counts_looks: flag(
+  can_page: Doc.flag("Whether the list has further pages (`next_cursor`)"),
+  counts_looks: Doc.flag(
     "True when the broker has no peek: listing receives messages and returns them, which counts as a delivery",
   ),
-  keeps_id: flag("Whether a requeued message keeps its id"),
+  keeps_id: Doc.flag("Whether a requeued message keeps its id"),
 }));
 
-const ParkedPage = closed(() => ({
+const ParkedPage = Doc.closed(() => ({
   data: Type.Array(Parked),
   next_cursor: text,
-  count: nullable(Count),
+  count: Doc.nullable(Doc.Count),
   limits: Limits,
 }));
 
-const ParkedWithBody = extended(Parked, () => ({
-  properties: Anything,
+const ParkedWithBody = Doc.extended(Parked, () => ({
+  properties: Doc.Anything,
   body: Type.Optional(Type.String()),
   body_base64: Type.Optional(Type.String()),
 }));
@@ -74,24 +59,24 @@ const PARKED = {
 const params = { name: EXAMPLE.queueSource };
 const errors = ["not_found", "conflict", "broker_failed"] as const;
 
-const Reason = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 256, description: "Only messages that were parked for this reason" }),
-);
-const ListQuery = pageQuery({ reason: Reason });
+const Reason = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: "Only messages that were parked for this reason",
+});
+const ListQuery = Doc.pageQuery({ reason: Reason });
 const selection = {
   reason: Reason,
-  ids: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
-      minItems: 1,
-      maxItems: 1000,
-      description: "Only the messages with these ids from the list",
-    }),
-  ),
+  ids: Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+    minItems: 1,
+    maxItems: 1000,
+    description: "Only the messages with these ids from the list",
+  }),
 };
-const RequeueBody = closed(selection);
-const PurgeBody = closed({
+const RequeueBody = Doc.optional(selection);
+const PurgeBody = Doc.optional({
   ...selection,
-  count: Type.Optional(countOf("The number of messages to delete; if it is wrong, nothing is deleted")),
+  count: Doc.countOf("The number of messages to delete; if it is wrong, nothing is deleted"),
 });
 
 export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, logger }: Parts): void {
@@ -104,20 +89,19 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
     return trail.note({ act: `parked.${act}`, kind: "source", id, tenantId, details });
   }
 
-  function noteMoved(source: string, action: "requeued" | "purged", count: number, caller: Caller | undefined): void {
+  function logMoved(source: string, action: "requeued" | "purged", count: number, caller: Caller | undefined): void {
     logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${action}`);
   }
 
   route("GET /api/v1/sources/:name/parked", OPERATOR, "List the parked messages of a source", {
     query: ListQuery,
-    docs: () => ({
-      description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
-      params,
-      query: { limit: 20 },
-      answer: shows(
+    description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
+    example: { params, query: { limit: 20 } },
+    answer: () =>
+      Doc.shows(
         ParkedPage,
-        "The messages that can be listed. `count` is the number of all parked messages, or null when the broker " +
-          "does not report it",
+        "The messages that can be listed. `count` is the number of all parked messages, or null when the broker does " +
+          "not report it",
         {
           data: [PARKED],
           next_cursor: null,
@@ -125,8 +109,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
           limits: { looks_at: 1000, can_page: true, counts_looks: false, keeps_id: true },
         },
       ),
-      errors,
-    }),
+    errors,
     async handle({ params, query }) {
       const queue = open(params.name);
       const { limit, cursor } = pageOf(query);
@@ -135,21 +118,20 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
         data: page.messages.map(present),
         next_cursor: page.next ?? null,
         count: await loadCount(queue),
-        limits: presentLimits(queue),
+        limits: presentAs(Limits, queue.limits),
       };
     },
   });
 
   route("GET /api/v1/sources/:name/parked/:id", OPERATOR, "Get a parked message", {
-    docs: () => ({
-      params: { ...params, id: EXAMPLE.parkedMessage },
-      answer: shows(ParkedWithBody, "The message with its body; `body_base64` instead of `body` when it is not UTF-8", {
+    example: { params: { ...params, id: EXAMPLE.parkedMessage } },
+    answer: () =>
+      Doc.shows(ParkedWithBody, "The message with its body; `body_base64` instead of `body` when it is not UTF-8", {
         ...PARKED,
         properties: {},
         body: '{"id": 1001, \n',
       }),
-      errors,
-    }),
+    errors,
     async handle({ params }) {
       const message = await findParked(open(params.name), params.id);
       if (message === undefined) {
@@ -164,44 +146,40 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
 
   route("POST /api/v1/sources/:name/parked/requeue", OPERATOR, "Requeue parked messages", {
     body: RequeueBody,
-    docs: () => ({
-      description:
-        "Each message is first put into the queue that it came from, then removed here. If this is interrupted, the " +
-        "message is in both queues; it is never lost. At most 500 in one call; `complete` is false when there may be " +
-        "more.",
-      params,
-      request: { reason: "invalid" },
-      answer: shows(
-        closed({ requeued: Count, without_origin: Count, complete: Type.Boolean() }),
+    description:
+      "Each message is first put into the queue that it came from, then removed here. If this is interrupted, the " +
+      "message is in both queues; it is never lost. At most 500 in one call; `complete` is false when there may be " +
+      "more.",
+    example: { params, body: { reason: "invalid" } },
+    answer: () =>
+      Doc.shows(
+        Doc.closed({ requeued: Doc.Count, without_origin: Doc.Count, complete: Type.Boolean() }),
         "How many messages were requeued, and how many stay because the queue they came from is unknown",
         { requeued: 1, without_origin: 0, complete: true },
       ),
-      errors,
-    }),
+    errors,
     async handle({ params, body, caller }) {
       const queue = open(params.name);
       await note("requeue", params.name, { wanted: body });
       const { requeued, withoutOrigin, isCutOff } = await requeueParked(queue, toFilter(body));
       await note("requeued", params.name, { requeued });
-      noteMoved(params.name, "requeued", requeued, caller);
+      logMoved(params.name, "requeued", requeued, caller);
       return { requeued, without_origin: withoutOrigin, complete: !isCutOff };
     },
   });
 
   route("POST /api/v1/sources/:name/parked/purge", OPERATOR, "Delete parked messages", {
     body: PurgeBody,
-    docs: () => ({
-      description:
-        "`count` must be the number of messages that match. Otherwise the answer is 409 with the right number, and " +
-        "nothing is deleted.",
-      params,
-      request: { reason: "invalid", count: 1 },
-      answer: shows(closed({ purged: Count, complete: Type.Boolean() }), "The messages are deleted", {
+    description:
+      "`count` must be the number of messages that match. Otherwise the answer is 409 with the right number, and " +
+      "nothing is deleted.",
+    example: { params, body: { reason: "invalid", count: 1 } },
+    answer: () =>
+      Doc.shows(Doc.closed({ purged: Doc.Count, complete: Type.Boolean() }), "The messages are deleted", {
         purged: 1,
         complete: true,
       }),
-      errors: [...errors, "confirmation_required"],
-    }),
+    errors: [...errors, "confirmation_required"],
     async handle({ params, body, caller }) {
       const count = body?.count ?? -1;
       const queue = open(params.name);
@@ -209,7 +187,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       const outcome = await purgeParked(queue, toFilter(body), count);
       await note("purged", params.name, { purged: "purged" in outcome ? outcome.purged : 0 });
       if ("current" in outcome) throw unconfirmed(outcome.current, body?.count);
-      noteMoved(params.name, "purged", outcome.purged, caller);
+      logMoved(params.name, "purged", outcome.purged, caller);
       return { purged: outcome.purged, complete: !outcome.isCutOff };
     },
   });
@@ -246,24 +224,6 @@ async function loadCount(queue: ParkedQueue): Promise<number | null> {
 }
 
 function present(message: ParkedMessage) {
-  return {
-    id: message.key,
-    message_id: message.id ?? null,
-    reason: message.reason ?? null,
-    description: message.description ?? null,
-    queue: message.cameFrom ?? null,
-    subject: message.subject ?? null,
-    content_type: message.contentType ?? null,
-    size: message.body.length,
-    parked_at: isoTime(message.parkedAt) ?? null,
-  };
-}
-
-function presentLimits({ limits }: ParkedQueue) {
-  return {
-    looks_at: limits.looksAt,
-    can_page: limits.canPage,
-    counts_looks: limits.countsLooks,
-    keeps_id: limits.keepsId,
-  };
+  const { key, id, cameFrom, body } = message;
+  return presentAs(Parked, { ...message, id: key, messageId: id, queue: cameFrom, size: body.length });
 }

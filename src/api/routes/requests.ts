@@ -8,99 +8,63 @@ import type { Caller } from "../../resources/keys.ts";
 import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  exampleOf,
-  extended,
-  Headers,
-  named,
-  nullable,
-  page,
-  shape,
-  shows,
-  text,
-  textOrNull,
-  Time,
-} from "../openapi/shapes.ts";
-import { isoTime, presentBody } from "../present.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { pageOf, presentAs, presentBody, presentPage } from "../present.ts";
 import { EventQuery, readTimes } from "./event-query.ts";
-import { pageOf, pageQuery, presentPage } from "./paging.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
-const Outcome = choice(["accepted", "rejected", "ignored"]);
-const Cause = textOrNull(
+const Outcome = Doc.choice(["accepted", "rejected", "ignored"]);
+const Cause = Doc.textOrNull(
   "The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines",
 );
 
-const Request = shape("Request", "One inbound HTTP request; secrets in its headers are masked", () => ({
-  id: text(EXAMPLE.request),
-  source: text(EXAMPLE.source),
-  received_at: Time,
-  remote_address: text("198.51.100.7"),
-  method: text("POST"),
-  path: text(`/webhook/${EXAMPLE.source}`),
-  query: text(""),
-  headers: Type.With(Headers, {
-    examples: [{ "content-type": "application/json", "user-agent": "shop/2.1" }],
-  }),
-  size: count(17),
+const Request = Doc.shape("Request", "One inbound HTTP request; secrets in its headers are masked", () => ({
+  id: Doc.text(EXAMPLE.request),
+  source: Doc.text(EXAMPLE.source),
+  received_at: Doc.Time,
+  remote_address: Doc.text("198.51.100.7"),
+  method: Doc.text("POST"),
+  path: Doc.text(`/webhook/${EXAMPLE.source}`),
+  query: Doc.text(""),
+  headers: Type.With(Doc.Headers, { examples: [{ "content-type": "application/json", "user-agent": "shop/2.1" }] }),
+  size: Doc.count(17),
   outcome: Outcome,
   cause: Cause,
-  events: Type.Array(closed({ event_id: nullable(text(EXAMPLE.webhookEvent)), outcome: Outcome, cause: Cause })),
-  replayed_at: nullable(Time),
-  replayed_by: textOrNull("The id of the API key"),
+  events: Type.Array(
+    Doc.closed({ event_id: Doc.nullable(Doc.text(EXAMPLE.webhookEvent)), outcome: Outcome, cause: Cause }),
+  ),
+  replayed_at: Doc.nullable(Doc.Time),
+  replayed_by: Doc.textOrNull("The id of the API key"),
   replay_event_ids: Type.Array(Type.String()),
 }));
 
-const RequestWithBody = named(
-  "RequestWithBody",
-  extended(Request, () => ({ body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) })),
-);
+type Shown = Doc.AnswerOf<typeof Request>;
 
-const ReplayedRequest = extended(Request, () => ({
-  result: closed({ outcome: choice(["accepted", "ignored"]), cause: Cause }),
+const Body = Doc.optional({ body: Type.String(), body_base64: Type.String() });
+const RequestWithBody = Doc.extended(Request, () => Body.properties, "RequestWithBody");
+
+const ReplayedRequest = Doc.extended(Request, () => ({
+  result: Doc.closed({ outcome: Doc.choice(["accepted", "ignored"]), cause: Cause }),
 }));
 
-const listed = () => ({
-  ...page(Request, "Rejected and ignored requests, newest first"),
-  example: {
-    data: [{ ...refusedExample(), id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
-    next_cursor: null,
-  },
-});
-const refusedExample = () => ({ ...exampleOf(Request), events: [] });
+const rejected = { id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body", events: [] };
+const listed = () => Doc.page(Request, "Rejected and ignored requests, newest first", rejected);
 
-const ListQuery = pageQuery({
-  outcome: Type.Optional(oneOf(REQUEST_OUTCOMES)),
-  cause: Type.Optional(Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" })),
+const ListQuery = Doc.pageQuery({
+  outcome: oneOf(REQUEST_OUTCOMES),
+  cause: Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" }),
 });
 
-const AllQuery = closed({
-  ...ListQuery.properties,
-  source: EventQuery.source,
-  tenant_id: EventQuery.tenant_id,
-  since: EventQuery.since,
-  until: EventQuery.until,
-});
+const { source, tenant_id, since, until } = EventQuery;
+const AllQuery = Doc.optional({ ...ListQuery.properties, source, tenant_id, since, until });
 
 export function addRequestRoutes(app: FastifyInstance, { store, sources, requestReplays, logger }: Parts): void {
   const route = routesOf(app, "Requests");
 
-  /** A request belongs to the tenant that owned its source when the request came. */
-  function isVisible(request: StoredRequest, tenantId: string | undefined): boolean {
-    return tenantId === undefined || request.tenantId === tenantId;
-  }
-
   route("GET /api/v1/sources/:name/requests", READ, "List the rejected requests of a source", {
     query: ListQuery,
-    docs: () => ({
-      params: { name: EXAMPLE.source },
-      query: { limit: 20 },
-      answer: listed(),
-    }),
+    example: { params: { name: EXAMPLE.source }, query: { limit: 20 } },
+    answer: listed,
     async handle({ params, query, caller }) {
       const source = sources.find(params.name);
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
@@ -115,10 +79,8 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
 
   route("GET /api/v1/requests", READ, "List the rejected and ignored requests of all sources", {
     query: AllQuery,
-    docs: () => ({
-      query: { limit: 20 },
-      answer: listed(),
-    }),
+    example: { query: { limit: 20 } },
+    answer: listed,
     async handle({ query, caller }) {
       const { source, outcome, cause } = query;
       const { since, until } = readTimes(query);
@@ -128,15 +90,13 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
   });
 
   route("GET /api/v1/requests/:id", READ, "Get a request", {
-    docs: () => ({
-      params: { id: EXAMPLE.request },
-      answer: shows(
+    example: { params: { id: EXAMPLE.request } },
+    answer: () =>
+      Doc.shows(
         RequestWithBody,
         "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
           "is no UTF-8",
-        exampleOf(Request),
       ),
-    }),
     async handle({ params, caller }) {
       const request = await getRequest(params.id, caller);
       return { ...presentRequest(request), ...presentBody(await store.reads.loadRequestBody(request.id)) };
@@ -144,14 +104,14 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
   });
 
   route("POST /api/v1/requests/:id/replay", ADMIN, "Replay a rejected or ignored request", {
-    docs: () => ({
-      description:
-        "For use after the configuration was corrected. The stored body is processed as if it came in now, except " +
-        "that the sender is not verified again. If it is rejected again, the answer is that error.",
-      params: { id: EXAMPLE.ignoredRequest },
-      answer: shows(ReplayedRequest, "The result", {
-        ...refusedExample(),
+    description:
+      "For use after the configuration was corrected. The stored body is processed as if it came in now, except that " +
+      "the sender is not verified again. If it is rejected again, the answer is that error.",
+    example: { params: { id: EXAMPLE.ignoredRequest } },
+    answer: () =>
+      Doc.shows(ReplayedRequest, "The result", {
         id: EXAMPLE.ignoredRequest,
+        events: [],
         outcome: "ignored",
         cause: "filtered",
         replayed_at: EXAMPLE.laterTime,
@@ -159,8 +119,7 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
         replay_event_ids: [EXAMPLE.webhookEvent],
         result: { outcome: "accepted", cause: null },
       }),
-      errors: ["conflict", "unreadable_body", "schema_mismatch"],
-    }),
+    errors: ["conflict", "unreadable_body", "schema_mismatch"],
     async handle({ params, caller }) {
       const known = await getRequest(params.id, caller);
       const { request, outcome, cause } = await requestReplays.replay(known, caller?.keyId);
@@ -172,9 +131,10 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
     },
   });
 
-  async function getRequest(id: string, caller: Caller | undefined): Promise<StoredRequest> {
+  /** A request belongs to the tenant that owned its source when the request came. */
+  async function getRequest(id: string, { tenantId }: Partial<Caller> = {}): Promise<StoredRequest> {
     const request = await store.reads.findRequest(id);
-    if (request !== undefined && isVisible(request, caller?.tenantId)) return request;
+    if (request !== undefined && (tenantId === undefined || request.tenantId === tenantId)) return request;
     throw new PosthornError("not_found", `There is no request ${id}.`);
   }
 }
@@ -189,27 +149,20 @@ function presentListedRequest(request: StoredRequest) {
 
 function presentRequest(request: StoredRequest) {
   const facts = readKeptRequest(request.facts);
-  return {
-    id: request.id,
-    source: request.source,
-    received_at: isoTime(request.receivedAt),
-    remote_address: facts.remote_address,
-    method: facts.method,
-    path: facts.path,
-    query: facts.query,
-    headers: facts.headers,
-    size: request.size,
-    outcome: request.outcome,
-    cause: request.cause ?? null,
+  return presentAs(Request, {
+    ...facts,
+    ...request,
+    remoteAddress: facts.remote_address,
+    headers: facts.headers as Shown["headers"],
     events: presentParts(request),
-    replayed_at: isoTime(request.replay?.at) ?? null,
-    replayed_by: request.replay?.by ?? null,
-    replay_event_ids: request.replay?.eventIds ?? [],
-  };
+    replayedAt: request.replay?.at,
+    replayedBy: request.replay?.by,
+    replayEventIds: request.replay?.eventIds ?? [],
+  });
 }
 
 /** A request with several events shows the result of each. */
-function presentParts({ parts, eventId, outcome, cause }: StoredRequest): readonly object[] {
-  if (parts !== undefined) return JSON.parse(parts) as object[];
+function presentParts({ parts, eventId, outcome, cause }: StoredRequest): Shown["events"] {
+  if (parts !== undefined) return JSON.parse(parts) as Shown["events"];
   return eventId === undefined ? [] : [{ event_id: eventId, outcome, cause: cause ?? null }];
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Type, type TProperties, type TSchema } from "typebox";
+import { Type, type Static, type TProperties, type TSchema } from "typebox";
 import type { MaybePromise } from "../../model/accepted.ts";
 import { invalidField, PosthornError, type ErrorCode } from "../../model/errors.ts";
 import { isDeeperThan } from "../../model/json.ts";
@@ -9,34 +9,20 @@ import { rehearse, type Once } from "../../resources/registry.ts";
 import { etagOf } from "../../resources/resource.ts";
 import type { AuditNote } from "../../store/port/audit.ts";
 import type { PageOf } from "../../store/port/reads.ts";
-import {
-  choice,
-  closed,
-  ETAG,
-  exampleOf,
-  IDEMPOTENCY_KEY,
-  IF_MATCH,
-  page,
-  shape,
-  shows,
-  text,
-  type AnswerDocs,
-  type AnswerOf,
-  type OperationDocs,
-} from "../openapi/shapes.ts";
-import { presentPage, type PageParameters } from "./paging.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { presentPage } from "../present.ts";
 import type { Access, routesOf } from "./route.ts";
 
 /** What differs for one of the seven routes from the docs that all resources share. */
-type Own = Partial<Omit<OperationDocs, "answer">> & { answer?: Partial<AnswerDocs> };
+type Own = Partial<Omit<Doc.OperationDocs, "answer">> & { answer?: Partial<Doc.AnswerDocs> };
 
 interface ResourceDocs {
   params: Readonly<Record<string, string>>;
-  /** The shape of the resource in answers; its example is derived from it. */
+  /** The shape of the resource in answers, and what differs from the example that is derived from it. */
   schema: TSchema;
   example?: object;
   /** The answer to create, if it shows more. */
-  made?: Partial<AnswerDocs>;
+  made?: Partial<Doc.AnswerDocs>;
   /** The errors of all changes, in addition to `precondition_failed`. */
   refusals: readonly ErrorCode[];
   list: Own;
@@ -46,14 +32,14 @@ interface ResourceDocs {
   /** A body that changes something, if the body of `replace` does not. */
   plan?: object;
   change: Own;
-  remove: Omit<Own, "answer"> & { answer?: AnswerDocs };
+  remove: Omit<Own, "answer"> & { answer?: Doc.AnswerDocs };
 }
 
-const Plan = shape("Plan", () => ({
-  act: choice(["update", "create", "none"], "What PUT would do"),
+const Plan = Doc.shape("Plan", () => ({
+  act: Doc.choice(["update", "create", "none"], "What PUT would do"),
   changes: Type.Array(
-    closed({
-      field: text("description"),
+    Doc.closed({
+      field: Doc.text("description"),
       before: Type.Unknown({ examples: [null], description: "Null when the field or the object would be new" }),
       after: Type.Unknown({ examples: ["orders of the shop"] }),
     }),
@@ -62,22 +48,24 @@ const Plan = shape("Plan", () => ({
   secrets_changed: Type.Boolean(),
 }));
 
-function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDocs> {
-  const { params, schema, example = exampleOf(schema), refusals } = of;
+function describeResource(of: ResourceDocs): Record<ResourceAction, Doc.OperationDocs> {
+  const { params, schema, example, refusals } = of;
   const [key = ""] = Object.keys(params);
-  const shown = { schema, example, headers: ETAG };
-  const made = { status: 201, description: "Created", schema, headers: ETAG, ...of.made };
-  const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+  const shown = { schema, headers: Doc.ETAG, ...(example !== undefined && { example }) };
+  const made = { status: 201, description: "Created", schema, headers: Doc.ETAG, ...of.made };
+  const changing = { params, headers: Doc.IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
   const gone = {
     status: 200,
     description: "Deleted",
-    schema: closed({ [key]: Type.String() }),
+    schema: Doc.closed({ [key]: Type.String() }),
     example: of.remove.params ?? params,
   };
-  const list = { ...page(schema, ""), example: { data: [example], next_cursor: null } };
   return {
-    list: join({ query: { limit: 20 }, answer: list }, of.list),
-    make: join({ headers: IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] }, of.make),
+    list: join({ query: { limit: 20 }, answer: Doc.page(schema, "", example) }, of.list),
+    make: join(
+      { headers: Doc.IDEMPOTENCY_KEY, answer: { ...shown, ...made }, errors: ["conflict", "idempotency_key_reused"] },
+      of.make,
+    ),
     read: join({ params, answer: { ...shown, description: "" } }, of.read),
     replace: join({ ...changing, answer: { ...shown, description: "Replaced" }, otherAnswers: [made] }, of.replace),
     plan: {
@@ -85,7 +73,7 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDoc
         "Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change.",
       params,
       request: of.plan ?? of.replace.request,
-      answer: shows(Plan, "The changes that PUT with this body would make"),
+      answer: Doc.shows(Plan, "The changes that PUT with this body would make"),
       errors: [...refusals, ...(of.replace.errors ?? [])],
     },
     change: join({ ...changing, answer: { ...shown, description: "Updated" } }, of.change),
@@ -93,14 +81,20 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDoc
   };
 }
 
-function join(usual: OperationDocs, { answer, errors = [], ...own }: Own): OperationDocs {
-  return { ...usual, ...own, answer: { ...usual.answer, ...answer }, errors: [...(usual.errors ?? []), ...errors] };
+function join(usual: Doc.OperationDocs, { answer, errors = [], ...own }: Own): Doc.OperationDocs {
+  const example = { ...(usual.answer.example as object | undefined), ...(answer?.example as object | undefined) };
+  return {
+    ...usual,
+    ...own,
+    answer: { ...usual.answer, ...answer, example },
+    errors: [...(usual.errors ?? []), ...errors],
+  };
 }
 
 type ResourceAction = "list" | "make" | "read" | "replace" | "plan" | "change" | "remove";
 
 /** All resources that users configure have seven routes: list, create, get, create or replace, plan, update, delete. */
-interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query> {
+interface ResourceRoutes<Thing extends Versioned, Row, Input extends TSchema, Change, Query extends TSchema> {
   path: string;
   /** The path parameter that identifies the object. If the input has it too, a replacement may leave it out. */
   key: "id" | "name";
@@ -110,21 +104,21 @@ interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Cha
   /** The rights for reading, and for everything else. */
   readers: Access;
   writers: Access;
-  input: TSchema;
+  input: Input;
   change: TSchema;
-  query: TSchema;
+  query: Query;
   /** The query that identifies an object if its key alone is ambiguous. */
   oneQuery?: TSchema;
   /** The rules for a key in the path when PUT creates the object. */
   chosenKey?: TSchema;
   maxBodyBytes?: number;
   /** Loads a page of objects, and presents each. */
-  list(query: Query, by: Asked): MaybePromise<{ page: PageOf<Row>; present: (row: Row) => object }>;
+  list(query: Static<Query>, by: Asked): MaybePromise<{ page: PageOf<Row>; present: (row: Row) => object }>;
   get(key: string, by: Asked): Promise<Thing> | Thing;
   /** Brings a body that another program wrote for its own model into the form that is validated. */
   adopt?(body: unknown): Adopted;
-  make(input: Input, by: Asked, adopted?: Adopted): Promise<Saved<Thing>>;
-  put(input: Input, by: Asked, key: string): Promise<Saved<Thing>>;
+  make(input: Static<Input>, by: Asked, adopted?: Adopted): Promise<Saved<Thing>>;
+  put(input: Static<Input>, by: Asked, key: string): Promise<Saved<Thing>>;
   patch(key: string, change: Change, by: Asked): Promise<Saved<Thing>>;
   /** The body of the answer; undefined for 204. */
   remove(key: string, by: Asked): Promise<Saved<Thing> | { gone: object } | void>;
@@ -186,9 +180,9 @@ export function asked(request: FastifyRequest): Asked {
 }
 
 /** Returns the function that sends an object, for other routes of the resource. */
-export function addResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query>(
+export function addResourceRoutes<Thing extends Versioned, Row, Input extends TSchema, Change, Query extends TSchema>(
   route: ReturnType<typeof routesOf>,
-  resource: ResourceRoutes<Thing, Row, Input, Change, Query & PageParameters>,
+  resource: ResourceRoutes<Thing, Row, Input, Change, Query>,
 ): (reply: FastifyReply, saved: Saved<Thing>) => Promise<FastifyReply> {
   const { path, key, words, input, readers, writers, oneQuery, maxBodyBytes } = resource;
   const [one, several] = words;
@@ -221,12 +215,13 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
       .send({ ...(await resource.present(thing, reply.request.caller)), ...more });
   }
 
-  function readInput({ body, caller }: FastifyRequest): Input {
-    return Object.hasOwn(fields, "tenant_id") ? ofTenant(body as Input, caller?.tenantId) : (body as Input);
+  function readInput({ body, caller }: FastifyRequest): Static<Input> {
+    const given = body as Static<Input> & { tenant_id?: unknown };
+    return Object.hasOwn(fields, "tenant_id") ? ofTenant(given, caller?.tenantId) : given;
   }
 
   /** The body may repeat the key of the path. */
-  function readReplacement(request: FastifyRequest): Input {
+  function readReplacement(request: FastifyRequest): Static<Input> {
     const given = readInput(request);
     if (!isKeyGiven) return given;
     const { [key]: repeated = keyOf(request), ...rest } = given as Record<string, unknown>;
@@ -234,14 +229,14 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
       const message = `${key} must be ${keyOf(request)}, as in the path, or be left out.`;
       throw invalidField(key, message);
     }
-    return { [key]: keyOf(request), ...rest } as Input;
+    return { [key]: keyOf(request), ...rest } as Static<Input>;
   }
 
   route(`GET ${path}`, readers, summaries.list, {
     query: resource.query,
     docs: docsOf("list"),
     async handle(request) {
-      const { page, present } = await resource.list(request.query as Query & PageParameters, asked(request));
+      const { page, present } = await resource.list(request.query as Static<Query>, asked(request));
       return presentPage(page, present);
     },
   });
@@ -269,7 +264,7 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     handle: async (request, reply) => send(reply, { thing: await resource.get(keyOf(request), asked(request)) }),
   });
 
-  const replacement = isKeyGiven ? closed({ ...fields, [key]: Type.Optional(Type.String()) }) : input;
+  const replacement = isKeyGiven ? Doc.closed({ ...fields, [key]: Type.Optional(Type.String()) }) : input;
   const replace = { body: replacement, ...chosen, ...limit };
   route(`PUT ${pathOfOne}`, writers, summaries.replace, {
     ...replace,
@@ -306,7 +301,7 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
 }
 
 /** The effect of a change, derived from the entry that the audit log would get. */
-function presentPlan([note]: readonly AuditNote[]): AnswerOf<typeof Plan> {
+function presentPlan([note]: readonly AuditNote[]): Doc.AnswerOf<typeof Plan> {
   if (note === undefined) return { act: "none", changes: [], secrets_changed: false };
   const { before = {}, after = {}, details = {} } = note;
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type {
   FastifyContextConfig,
   FastifyInstance,
@@ -9,7 +10,54 @@ import type {
   RouteShorthandOptions,
 } from "fastify";
 import type { Static, TSchema } from "typebox";
-import type { OperationDocs } from "../openapi/shapes.ts";
+import type { Alerts } from "../../alerts/alerts.ts";
+import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { DestinationKinds } from "../../destinations/kinds.ts";
+import type { Senders } from "../../destinations/senders.ts";
+import type { Authenticate } from "../../intake/hot-routes.ts";
+import type { PulledFacts } from "../../intake/messages/pullers.ts";
+import type { BodyErasures } from "../../jobs/body-erasure.ts";
+import type { Jobs } from "../../jobs/jobs.ts";
+import type { SecretRotation } from "../../jobs/secret-rotation.ts";
+import type { Statistics } from "../../jobs/statistics.ts";
+import type { TenantErasures } from "../../jobs/tenant-erasure.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { PortalTheme } from "../../model/portal-theme.ts";
+import type { SourceKindRules } from "../../model/source.ts";
+import type { NamedConnection } from "../../queues/connections.ts";
+import type { ParkedMessages } from "../../queues/parked-messages.ts";
+import type { BulkReplays } from "../../replays/bulk-replays.ts";
+import type { EditedReplays } from "../../replays/edited-replay.ts";
+import type { Replays } from "../../replays/replays.ts";
+import type { RequestReplays } from "../../replays/request-replay.ts";
+import type { Resume } from "../../replays/resume.ts";
+import type { TestDeliveries } from "../../replays/test-delivery.ts";
+import type { AuditTrail } from "../../resources/audit-trail.ts";
+import type { Authors } from "../../resources/authors.ts";
+import type { EventTypes } from "../../resources/event-types/event-types.ts";
+import type { Keys } from "../../resources/keys.ts";
+import type { PassRecords } from "../../resources/pass-records.ts";
+import type { Sources } from "../../resources/sources/sources.ts";
+import type { SubscriptionLanes } from "../../resources/subscriptions/subscription-lanes.ts";
+import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
+import type { Targets } from "../../resources/target-states.ts";
+import type { SharedTargets } from "../../resources/targets.ts";
+import type { Tenants } from "../../resources/tenants.ts";
+import type { Validations } from "../../resources/validations/validations.ts";
+import type { ValidationChecker } from "../../sandbox/checks/validation-check.ts";
+import type { Templates } from "../../sandbox/templates/templates.ts";
+import type { BodyChecker } from "../../sandbox/text/body-check.ts";
+import type { Store } from "../../store/store.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { NoteServerError } from "../../telemetry/server-errors.ts";
+import type { Dashboard } from "../dashboard/dashboard.ts";
+import type { ExportGate } from "../export-gate.ts";
+import type { OidcSignIn } from "../session/oidc-sign-in.ts";
+import type { PortalLinks } from "../session/passes.ts";
+import type { Sessions } from "../session/sessions.ts";
+import type { Status } from "../status.ts";
+import type { Streams } from "../stream/streams.ts";
+import type * as Doc from "../openapi/shapes.ts";
 
 declare module "fastify" {
   interface FastifySchema {
@@ -18,7 +66,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     area?: Area;
-    docs?: () => OperationDocs;
+    docs?: () => Doc.OperationDocs;
   }
 }
 
@@ -60,6 +108,64 @@ export const AREAS = {
 } as const;
 export type Area = keyof typeof AREAS;
 
+/** What routes use of the gateway. */
+export interface Parts {
+  sourceKinds: ReadonlyMap<string, SourceKindRules>;
+  pullers: { list(): readonly PulledFacts[] };
+  connections: { list(): readonly NamedConnection[] };
+  version: string;
+  /** Routes that need no key. */
+  open: { status: boolean; metrics: boolean; catalog: boolean };
+  store: Store;
+  clock: Clock;
+  trail: AuditTrail;
+  logger: Logger;
+  onServerError: NoteServerError;
+  authors: Authors;
+  authenticate: Authenticate;
+  /** As `authenticate`, but nobody counts invalid keys. */
+  findCaller: (request: IncomingMessage) => ReturnType<Authenticate>;
+  sessions: Sessions;
+  oidc: OidcSignIn | undefined;
+  clientAddress: (request: IncomingMessage) => string;
+  portalLinks: PortalLinks;
+  passRecords: PassRecords;
+  publicUrl: (request: IncomingMessage) => string;
+  dashboard: Dashboard;
+  portal: PortalTheme;
+  exports: ExportGate;
+  streams: Streams;
+  scheduler: Scheduler;
+  status: Status;
+  kinds: DestinationKinds;
+  senders: Senders;
+  subscriptions: Subscriptions;
+  subscriptionLanes: SubscriptionLanes;
+  targets: Targets;
+  sharedTargets: SharedTargets;
+  sources: Sources;
+  requestReplays: RequestReplays;
+  parked: ParkedMessages;
+  eventTypes: EventTypes;
+  tenants: Tenants;
+  keys: Keys;
+  rotation: SecretRotation;
+  replays: Replays;
+  editedReplays: EditedReplays;
+  bodyErasures: BodyErasures;
+  erasures: TenantErasures;
+  resume: Resume;
+  tests: TestDeliveries;
+  bulkReplays: BulkReplays;
+  jobs: Jobs;
+  alerts: Alerts;
+  statistics: Statistics;
+  validations: Validations;
+  validationChecker: ValidationChecker;
+  bodies: BodyChecker;
+  templates: Templates;
+}
+
 /** Who may call a route. */
 export type Access = Pick<FastifyContextConfig, "scope" | "unbound">;
 export const OPEN: Access = {};
@@ -69,6 +175,15 @@ export const ADMIN: Access = { scope: "admin" };
 export const OPERATOR: Access = { scope: "admin", unbound: true };
 export const OPERATOR_READ: Access = { scope: "read", unbound: true };
 
+/** What the reference says of a route beyond its schemas. Answers are made for it only: a start has no use for them. */
+interface Described extends Pick<Doc.OperationDocs, "description" | "errors" | "headers"> {
+  /** A value for each parameter of the path, for the query, and the body: a test sends it to a real gateway. */
+  example?: { params?: Doc.OperationDocs["params"]; query?: Doc.OperationDocs["query"]; body?: unknown };
+  /** The answer to the example. */
+  answer: () => Doc.AnswerDocs;
+  otherAnswers?: () => readonly Doc.AnswerDocs[];
+}
+
 interface Route<Name, Params extends TSchema, Query extends TSchema, Body extends TSchema> extends Pick<
   RouteShorthandOptions,
   "bodyLimit" | "exposeHeadRoute" | "preValidation"
@@ -76,8 +191,6 @@ interface Route<Name, Params extends TSchema, Query extends TSchema, Body extend
   params?: Params;
   query?: Query;
   body?: Body;
-  /** Only called for the reference, because a start has no use for texts. */
-  docs: () => OperationDocs;
   handle(
     request: FastifyRequest<{
       Params: TSchema extends Params ? ParamsOf<Name> : Static<Params>;
@@ -101,15 +214,15 @@ export function routesOf(app: FastifyInstance, area: Area) {
     name: Name,
     access: Access,
     summary: string,
-    declared: Route<Name, Params, Query, Body>,
+    declared: Route<Name, Params, Query, Body> & (Described | { docs: () => Doc.OperationDocs }),
   ): void {
     const [method, url = ""] = name.split(" ");
-    const { params, query, body, docs, handle, ...options } = declared;
+    const { params, query, body, handle, ...rest } = declared;
     app.route({
-      ...options,
+      ...rest,
       method: method as HTTPMethods,
       url,
-      config: { ...access, area, docs },
+      config: { ...access, area, docs: () => docsOf(rest) },
       // Fastify warns of a schema that is undefined.
       schema: {
         summary,
@@ -120,6 +233,13 @@ export function routesOf(app: FastifyInstance, area: Area) {
       handler: handle as RouteHandlerMethod,
     });
   };
+}
+
+function docsOf(route: Described | { docs: () => Doc.OperationDocs }): Doc.OperationDocs {
+  if ("docs" in route) return route.docs();
+  const { description, example, headers, errors } = route;
+  const given = { params: example?.params, query: example?.query, request: example?.body };
+  return { description, ...given, headers, errors, answer: route.answer(), otherAnswers: route.otherAnswers?.() };
 }
 
 /** A route in the reference. */

@@ -15,56 +15,42 @@ import { oneOf } from "../../model/shape.ts";
 import { SUBSCRIPTION_STATUSES } from "../../model/subscription.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  count,
-  Count,
-  countOf,
-  exampleOf,
-  nullable,
-  shape,
-  shows,
-  text,
-  Time,
-  type AnswerDocs,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
-import type { Parts } from "./parts.ts";
-import { READ, routesOf } from "./route.ts";
+import { READ, routesOf, type Parts } from "./route.ts";
 
 /** The result of `presentCounters`. */
 export const CounterDocs = {
-  delivery_count: countOf("Attempts"),
-  success_count: Count,
-  failure_count: Count,
-  last_delivery: nullable(Time),
-  open_count: Count,
-  dead_count: Count,
+  delivery_count: Doc.countOf("Attempts"),
+  success_count: Doc.Count,
+  failure_count: Doc.Count,
+  last_delivery: Doc.nullable(Doc.Time),
+  open_count: Doc.Count,
+  dead_count: Doc.Count,
 };
 
 const share = (description: string, example: number) =>
-  nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }));
+  Doc.nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }));
 
 /** Shares of deliveries, not of attempts. */
 export const DELIVERED = "Of the deliveries that ended, the share that was delivered; null when none ended";
 export const FIRST_TRY = "The same for those that were delivered at the first try";
 
 const figures = {
-  delivered_count: count(98, "Deliveries that were delivered"),
+  delivered_count: Doc.count(98, "Deliveries that were delivered"),
   delivered_rate: share(DELIVERED, 0.99),
   first_try_rate: share(FIRST_TRY, 0.97),
-  attempt_count: count(100),
-  success_count: count(99),
-  failure_count: count(1),
+  attempt_count: Doc.count(100),
+  success_count: Doc.count(99),
+  failure_count: Doc.count(1),
   success_rate: share("Of the attempts, the share that succeeded; null without attempts", 0.99),
-  latency_p50_ms: nullable(Type.Number({ minimum: 0, examples: [42.1] })),
-  latency_p99_ms: nullable(Type.Number({ minimum: 0, examples: [198.6] })),
+  latency_p50_ms: Doc.nullable(Type.Number({ minimum: 0, examples: [42.1] })),
+  latency_p99_ms: Doc.nullable(Type.Number({ minimum: 0, examples: [198.6] })),
 };
 
 const BucketS = Type.Integer({ description: "The seconds that each entry of the series covers", examples: [60] });
 const taken = {
-  event_count: nullable(
+  event_count: Doc.nullable(
     Type.Integer({
       minimum: 0,
       description: "Accepted events; null when asked for one tenant or subscription",
@@ -73,60 +59,58 @@ const taken = {
   ),
 };
 
-const Window = shape("StatisticsWindow", "Counters of attempts and their results", () => ({
+const Window = Doc.shape("StatisticsWindow", "Counters of attempts and their results", () => ({
   ...figures,
   bucket_s: BucketS,
-  series: Type.Array(closed({ at: Time, ...figures }), { description: "Sorted by time, latest last" }),
+  series: Type.Array(Doc.closed({ at: Doc.Time, ...figures }), { description: "Sorted by time, latest last" }),
 }));
 
 const windows = {
   last_1h: Window,
   last_24h: Window,
-  latency_max_error: Type.Number({
-    description: "The largest relative error of a latency",
-    examples: [LATENCY_ERROR],
-  }),
+  latency_max_error: Type.Number({ description: "The largest relative error of a latency", examples: [LATENCY_ERROR] }),
 };
 
-const StatisticsSeries = shape("StatisticsSeries", () => ({
-  window: choice(Object.keys(WINDOWS) as WindowName[]),
+const StatisticsSeries = Doc.shape("StatisticsSeries", () => ({
+  window: Doc.choice(Object.keys(WINDOWS) as WindowName[]),
   ...figures,
   ...taken,
   bucket_s: BucketS,
-  series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "Sorted by time, latest last" }),
+  series: Type.Array(Doc.closed({ at: Doc.Time, ...figures, ...taken }), {
+    description: "Sorted by time, latest last",
+  }),
 }));
 
-const GatewayStatistics = shape("Statistics", () => ({
-  tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),
-  events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
-  deliveries: closed({
-    created: count(99),
-    open: Count,
-    delivered: count(98),
-    dead: count(1),
-    cancelled: Count,
-    dead_letters: countOf("Deliveries that are dead now; `dead` also counts those that were replayed since"),
+const GatewayStatistics = Doc.shape("Statistics", () => ({
+  tenant_id: Doc.nullable(Doc.text(EXAMPLE.tenant, "Null for all tenants")),
+  events: Doc.closed({ accepted: Doc.count(100), unmatched: Doc.count(1), duplicates: Doc.Count }),
+  deliveries: Doc.closed({
+    created: Doc.count(99),
+    open: Doc.Count,
+    delivered: Doc.count(98),
+    dead: Doc.count(1),
+    cancelled: Doc.Count,
+    dead_letters: Doc.countOf("Deliveries that are dead now; `dead` also counts those that were replayed since"),
   }),
-  attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
-  subscriptions: closed({ active: count(1), inactive: Count, suspended: Count }),
+  attempts: Doc.closed({ total: Doc.count(100), succeeded: Doc.count(99), failed: Doc.count(1) }),
+  subscriptions: Doc.closed({ active: Doc.count(1), inactive: Doc.Count, suspended: Doc.Count }),
   ...windows,
 }));
 
 /** The example, with a day by hour. */
-function withFigures(description: string, schema: TSchema, more: object = {}): AnswerDocs {
-  const example = { ...exampleOf(schema), ...more, last_24h: { ...exampleOf(Window), bucket_s: 3600 } };
-  return { description, schema, example };
+function withFigures(description: string, schema: TSchema, more: object = {}): Doc.AnswerDocs {
+  return Doc.shows(schema, description, { ...more, last_24h: Doc.exampleOf(Window, { bucket_s: 3600 }) });
 }
 
 const Id = Type.Object({ id: Type.String() });
-const GatewayQuery = closed({
-  tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this tenant" })),
+const GatewayQuery = Doc.optional({
+  tenant_id: Type.String({ maxLength: 128, description: "Only figures of this tenant" }),
 });
 
-const SeriesQuery = closed({
+const SeriesQuery = Doc.optional({
   ...GatewayQuery.properties,
-  window: Type.Optional(oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" })),
-  subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this subscription" })),
+  window: oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" }),
+  subscription_id: Type.String({ maxLength: 128, description: "Only figures of this subscription" }),
 });
 
 export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscriptions, store }: Parts): void {
@@ -134,27 +118,22 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
 
   async function describe(subscriptionSeqs: readonly number[]) {
     const { last_1h, last_24h } = await statistics.describe(subscriptionSeqs);
-    return {
-      last_1h: presentWindow(last_1h),
-      last_24h: presentWindow(last_24h),
-      latency_max_error: LATENCY_ERROR,
-    };
+    return { last_1h: presentWindow(last_1h), last_24h: presentWindow(last_24h), latency_max_error: LATENCY_ERROR };
   }
 
   route("GET /api/v1/subscriptions/:id/stats", READ, "Get success rates and latencies of a subscription", {
     params: Id,
-    docs: () => ({
-      params: { id: EXAMPLE.subscription },
-      answer: withFigures(
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () =>
+      withFigures(
         "Exact counters, and figures of the last hour by minute and of the last day by hour",
-        shape("SubscriptionStatistics", () => ({
-          subscription_id: text(EXAMPLE.subscription),
+        Doc.shape("SubscriptionStatistics", () => ({
+          subscription_id: Doc.text(EXAMPLE.subscription),
           ...CounterDocs,
           ...windows,
         })),
         { delivery_count: 100, success_count: 99, failure_count: 1, last_delivery: EXAMPLE.time, dead_count: 1 },
       ),
-    }),
     async handle({ params, caller }) {
       const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
       const counters = sumOf(await store.reads.loadDeliveryCounters([seq]));
@@ -164,11 +143,9 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
 
   route("GET /api/v1/stats/series", READ, "Get received events and attempts over time", {
     query: SeriesQuery,
-    docs: () => ({
-      query: { window: "last_15m" },
-      answer: shows(StatisticsSeries, "Figures by minute for up to an hour, by hour for longer"),
-      errors: ["not_found"],
-    }),
+    example: { query: { window: "last_15m" } },
+    answer: () => Doc.shows(StatisticsSeries, "Figures by minute for up to an hour, by hour for longer"),
+    errors: ["not_found"],
     async handle({ query, caller }) {
       const { window = "last_1h", subscription_id: id } = query;
       const tenantId = caller?.tenantId ?? query.tenant_id;
@@ -184,12 +161,8 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
 
   route("GET /api/v1/stats", READ, "Get statistics of the gateway or of one tenant", {
     query: GatewayQuery,
-    docs: () => ({
-      answer: withFigures(
-        "Statistics of the key's tenant, of the tenant asked for, or of all tenants",
-        GatewayStatistics,
-      ),
-    }),
+    answer: () =>
+      withFigures("Statistics of the key's tenant, of the tenant asked for, or of all tenants", GatewayStatistics),
     async handle({ query, caller }) {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const isMeant = (row: { tenantId: string }) => tenantId === undefined || row.tenantId === tenantId;
@@ -201,9 +174,7 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
         tenant_id: tenantId ?? null,
         events: {
           accepted: total(ours.map(({ accepted }) => accepted)),
-          unmatched: total(
-            ours.map(({ unmatched, operatorsOnly }) => unmatched - (tenantId === undefined ? operatorsOnly : 0)),
-          ),
+          unmatched: total(ours.map((row) => row.unmatched - (tenantId === undefined ? row.operatorsOnly : 0))),
           duplicates: total(ours.map(({ duplicates }) => duplicates)),
         },
         deliveries: {
@@ -291,21 +262,13 @@ function shareOf(count: number, all: number): number | null {
   return all === 0 ? null : Number((count / all).toFixed(4));
 }
 
-type Sum = Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">;
+const COUNTERS = ["created", "delivered", "dead", "cancelled", "attempts", "failures", "deadLetters"] as const;
+type Sum = Pick<DeliveryCounters, (typeof COUNTERS)[number] | "lastAttemptAt">;
 
 function sumOf(rows: readonly DeliveryCounters[]): Sum {
   const last = rows.reduce((latest, { lastAttemptAt }) => Math.max(latest, lastAttemptAt ?? 0), 0);
-  return {
-    created: total(rows.map(({ created }) => created)),
-    delivered: total(rows.map(({ delivered }) => delivered)),
-    dead: total(rows.map(({ dead }) => dead)),
-    cancelled: total(rows.map(({ cancelled }) => cancelled)),
-    attempts: total(rows.map(({ attempts }) => attempts)),
-    failures: total(rows.map(({ failures }) => failures)),
-    deadLetters: total(rows.map(({ deadLetters }) => deadLetters)),
-    pruned: total(rows.map(({ pruned }) => pruned)),
-    lastAttemptAt: last === 0 ? undefined : last,
-  };
+  const sums = COUNTERS.map((name) => [name, total(rows.map((row) => row[name]))]);
+  return { ...(Object.fromEntries(sums) as Omit<Sum, "lastAttemptAt">), lastAttemptAt: last === 0 ? undefined : last };
 }
 
 function total(counts: readonly number[]): number {

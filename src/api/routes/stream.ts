@@ -8,48 +8,33 @@ import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { oneOf } from "../../model/shape.ts";
 import { placeOwnerOf, type Caller } from "../../resources/keys.ts";
 import { ATTEMPT_TRIGGERS } from "../../store/port/lanes.ts";
-import {
-  choice,
-  closed,
-  extended,
-  named,
-  nullable,
-  shape,
-  text,
-  textOf,
-  textOrNull,
-  time,
-  Time,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { FRAME_TYPES, type FrameType } from "../stream/entries.ts";
 import { openStreamOutput, type StreamRequest } from "../stream/stream-client.ts";
 import { Delivery } from "./deliveries.ts";
-import { EventQuery, refuseNoPattern } from "./event-query.ts";
+import { EventQuery, rejectNoPattern } from "./event-query.ts";
 import { Event, EventRequest, Payload } from "./event-shape.ts";
-import type { Parts } from "./parts.ts";
-import { DeadLetterFilter } from "./replay-bodies.ts";
-import { READ, routesOf } from "./route.ts";
+import { DeadLetterFilter } from "./replays.ts";
+import { READ, routesOf, type Parts } from "./route.ts";
 
-const EventFrame = named(
-  "StreamEvent",
-  extended(Event, () => ({ request: EventRequest, ...Payload })),
-);
+const EventFrame = Doc.extended(Event, () => ({ request: EventRequest, ...Payload }), "StreamEvent");
 
-const AttemptFrame = named(
-  "StreamAttempt",
-  extended(Delivery, () => ({
-    source: text("api", "The source of the event"),
-    subscription_name: textOrNull("Null when the subscription was deleted"),
-    attempt: closed({
+const AttemptFrame = Doc.extended(
+  Delivery,
+  () => ({
+    source: Doc.text("api", "The source of the event"),
+    subscription_name: Doc.textOrNull("Null when the subscription was deleted"),
+    attempt: Doc.closed({
       number: Type.Integer({ minimum: 1 }),
-      started_at: Time,
+      started_at: Doc.Time,
       duration_ms: Type.Number({ minimum: 0 }),
       result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
-      response_code: nullable(Type.Integer()),
-      error: textOrNull(),
-      trigger: choice(ATTEMPT_TRIGGERS),
+      response_code: Doc.nullable(Type.Integer()),
+      error: Doc.textOrNull(),
+      trigger: Doc.choice(ATTEMPT_TRIGGERS),
     }),
-  })),
+  }),
+  "StreamAttempt",
 );
 
 /** The data of each frame, by its `event`. */
@@ -58,23 +43,21 @@ const STREAM_FRAMES = {
   attempt: AttemptFrame,
   mode: EventFrame,
   alert: EventFrame,
-  ready: shape("StreamReady", () => ({
-    position: textOf("The position at which the stream begins"),
-  })),
-  gap: shape("StreamGap", () => ({
-    reason: choice(
+  ready: Doc.shape("StreamReady", () => ({ position: Doc.textOf("The position at which the stream begins") })),
+  gap: Doc.shape("StreamGap", () => ({
+    reason: Doc.choice(
       ["deleted", "unknown_position"],
       "`deleted`: events in between were deleted, by retention or by a user. `unknown_position`: the id belongs to " +
         "another store, or the store was restored from a backup since; the stream begins with new events",
     ),
-    complete_since: nullable(time("Nothing received since this time is missing; null means now")),
+    complete_since: Doc.nullable(Doc.time("Nothing received since this time is missing; null means now")),
   })),
-  dropped: shape("StreamDropped", () => ({
-    reason: choice(["too_slow", "stalled", "key_revoked", "store_fault"]),
+  dropped: Doc.shape("StreamDropped", () => ({
+    reason: Doc.choice(["too_slow", "stalled", "key_revoked", "store_fault"]),
     detail: Type.String(),
   })),
-  end: shape("StreamEnd", () => ({
-    reason: choice(["shutting_down", "caught_up"], "`caught_up`: only with `follow=false`"),
+  end: Doc.shape("StreamEnd", () => ({
+    reason: Doc.choice(["shutting_down", "caught_up"], "`caught_up`: only with `follow=false`"),
   })),
 };
 
@@ -82,51 +65,41 @@ const ID = "3f9c0a71.0.0";
 
 const ANY_TYPE = `(${FRAME_TYPES.join("|")})`;
 
-const StreamQuery = closed({
-  types: Type.Optional(
-    Type.String({
-      maxLength: 100,
-      pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
-      description: `The frames to send, separated by commas: ${FRAME_TYPES.join(", ")}; all by default`,
-    }),
-  ),
+const StreamQuery = Doc.optional({
+  types: Type.String({
+    maxLength: 100,
+    pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
+    description: `The frames to send, separated by commas: ${FRAME_TYPES.join(", ")}; all by default`,
+  }),
   event_type: EventQuery.event_type,
   source: EventQuery.source,
   tenant_id: EventQuery.tenant_id,
-  subscription_id: Type.Optional(
-    Type.String({
-      maxLength: 128,
-      description: "Only attempts of this subscription, and events that have a delivery to it",
-    }),
-  ),
-  status: Type.Optional(
-    oneOf(DELIVERY_STATES, { description: "Only attempts whose delivery has this status when the frame is created" }),
-  ),
+  subscription_id: Type.String({
+    maxLength: 128,
+    description: "Only attempts of this subscription, and events that have a delivery to it",
+  }),
+  status: oneOf(DELIVERY_STATES, {
+    description: "Only attempts whose delivery has this status when the frame is created",
+  }),
   reason: DeadLetterFilter.properties.reason,
   id: EventQuery.id,
   ordering_key: EventQuery.ordering_key,
   label: EventQuery.label,
   unmatched: EventQuery.unmatched,
-  rule: Type.Optional(oneOf(ALERT_RULE_NAMES, { description: "Only alerts of this rule" })),
-  severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts of this severity" })),
-  body: Type.Optional(
-    Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
-      default: "false",
-      description: "Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte",
-    }),
+  rule: oneOf(ALERT_RULE_NAMES, { description: "Only alerts of this rule" }),
+  severity: oneOf(ALERT_SEVERITIES, { description: "Only alerts of this severity" }),
+  body: Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
+    default: "false",
+    description: "Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte",
+  }),
+  follow: Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
+  since: Doc.time(
+    "Used only without a last id: begins with events received since this time, and with attempts from now on",
   ),
-  follow: Type.Optional(
-    Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
-  ),
-  since: Type.Optional(
-    time("Used only without a last id: begins with events received since this time, and with attempts from now on"),
-  ),
-  last_event_id: Type.Optional(
-    Type.String({
-      maxLength: 100,
-      description: "The same as the header `Last-Event-ID`, for clients that cannot send it",
-    }),
-  ),
+  last_event_id: Type.String({
+    maxLength: 100,
+    description: "The same as the header `Last-Event-ID`, for clients that cannot send it",
+  }),
 });
 
 export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, keys, findCaller, store }: Parts): void {
@@ -152,33 +125,30 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
   route("GET /api/v1/stream", READ, "Follow events, attempts, modes and alerts live", {
     exposeHeadRoute: false,
     query: StreamQuery,
-    docs: () => ({
-      description:
-        "Server-sent events. Each frame has an `id`. A client that reconnects with the last id as `Last-Event-ID` " +
-        "gets everything since then, and nothing twice, even after a restart of the gateway. `mode` and `alert` are " +
-        "events of the gateway itself and always include their payload. A comment with the current id is sent every " +
-        "15 s. The data of each frame is one line of JSON; `x-frames` describes it for each `event`. `dropped` and " +
-        "`end` end a connection.",
-      query: { types: "event,attempt", follow: false },
-      headers: {
-        "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events",
-      },
-      answer: {
-        description: "Frames, until the client closes the connection",
-        schema: Type.String({ "x-frames": STREAM_FRAMES }),
-        contentType: "text/event-stream",
-        example:
-          `retry: 2000\nid: ${ID}\nevent: ready\ndata: {"position":"${ID}"}\n\n` +
-          `id: ${ID}\nevent: end\ndata: {"reason":"caught_up"}\n\n`,
-      },
-      errors: ["not_found", "shutting_down"],
+    description:
+      "Server-sent events. Each frame has an `id`. A client that reconnects with the last id as `Last-Event-ID` gets " +
+      "everything since then, and nothing twice, even after a restart of the gateway. `mode` and `alert` are events " +
+      "of the gateway itself and always include their payload. A comment with the current id is sent every 15 s. The " +
+      "data of each frame is one line of JSON; `x-frames` describes it for each `event`. `dropped` and `end` end a " +
+      "connection.",
+    example: { query: { types: "event,attempt", follow: false } },
+    headers: { "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events" },
+    answer: () => ({
+      description: "Frames, until the client closes the connection",
+      schema: Type.String({ "x-frames": STREAM_FRAMES }),
+      contentType: "text/event-stream",
+      example:
+        `retry: 2000\nid: ${ID}\nevent: ready\ndata: {"position":"${ID}"}\n\n` +
+        `id: ${ID}\nevent: end\ndata: {"reason":"caught_up"}\n\n`,
     }),
+    errors: ["not_found", "shutting_down"],
     async handle(request, reply) {
       const { types, event_type: eventType, subscription_id: subscriptionId, label, body, follow } = request.query;
       const { source, status, reason, id, ordering_key: orderingKey, unmatched, rule, severity } = request.query;
+      const same = { source, status, reason, id, orderingKey, unmatched, rule, severity };
       const caller = request.caller as Caller;
       const tenantId = caller.tenantId ?? request.query.tenant_id;
-      if (eventType !== undefined) refuseNoPattern(eventType);
+      if (eventType !== undefined) rejectNoPattern(eventType);
       const subscriptionSeq =
         subscriptionId === undefined ? undefined : subscriptions.getById(subscriptionId, tenantId).seq;
       const since = request.query.since === undefined ? undefined : Date.parse(request.query.since);
@@ -190,19 +160,12 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
       streams.open(
         {
           filter: {
+            ...same,
             types: types === undefined ? FRAME_TYPES : (types.split(",") as FrameType[]),
             tenantId,
-            source,
             eventType,
             subscriptionSeq,
-            id,
-            orderingKey,
-            status,
-            reason,
             labels: label === undefined ? undefined : [label].flat().map(parseLabel),
-            unmatched,
-            rule,
-            severity,
             since,
           },
           body: body === "true" ? "json" : body === "base64" ? "base64" : "none",

@@ -7,78 +7,51 @@ import { findOverlapEnd, type SigningKeys } from "../../model/signing-keys.ts";
 import { SharedSettings, type Subscription } from "../../model/subscription.ts";
 import { nameForLog } from "../../model/tenant.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  exampleOf,
-  extended,
-  named,
-  nullable,
-  shape,
-  shows,
-  text,
-  time,
-  Time,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import type { Parts } from "./parts.ts";
-import { ADMIN, routesOf } from "./route.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { isoTime, presentAs } from "../present.ts";
+import { ADMIN, routesOf, type Parts } from "./route.ts";
 
-const State = {
-  state: choice(["current", "next", "previous"]),
-  created_at: Time,
-  expires_at: nullable(Time),
-};
-const id = text(EXAMPLE.subscription);
+const State = Doc.closed(() => ({
+  state: Doc.choice(["current", "next", "previous"]),
+  created_at: Doc.Time,
+  expires_at: Doc.nullable(Doc.Time),
+}));
+const id = Doc.text(EXAMPLE.subscription);
 
-const Rotation = shape("Rotation", () => ({
+const Rotation = Doc.shape("Rotation", () => ({
   id,
-  overlap_ends_at: nullable(time("Until then deliveries are signed with both secrets")),
-  secrets: Type.Array(closed(State)),
+  overlap_ends_at: Doc.nullable(Doc.time("Until then deliveries are signed with both secrets")),
+  secrets: Type.Array(State),
 }));
 
-const Secrets = shape("Secrets", () => ({
+const Secrets = Doc.shape("Secrets", () => ({
   id,
-  secret: text(EXAMPLE.secret, "The current secret"),
-  overlap_ends_at: nullable(Time),
+  secret: Doc.text(EXAMPLE.secret, "The current secret"),
+  overlap_ends_at: Doc.nullable(Doc.Time),
   rotation: Type.Enum(["automatic", "manual", "overdue"], {
     description:
       "`automatic`: the gateway rotates the secret after `secret_rotation_days`, because an active subscription of " +
-      "the tenant asks for `webhook.secret_rotating`. `manual`: only the owner rotates it. `overdue`: `manual`, " +
-      "and the secret is older than that",
+      "the tenant asks for `webhook.secret_rotating`. `manual`: only the owner rotates it. `overdue`: `manual`, and " +
+      "the secret is older than that",
     examples: ["manual"],
   }),
-  secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State })),
-  ed25519: nullable(closed({ public_key: Type.String(), created_at: Time })),
+  secrets: Type.Array(Doc.closed({ secret: Doc.text(EXAMPLE.secret), ...State.properties })),
+  ed25519: Doc.nullable(Doc.closed({ public_key: Type.String(), created_at: Doc.Time })),
 }));
 
-const current = () => exampleOf(closed(State));
-const rotatedExample = () => ({
-  id: EXAMPLE.subscription,
-  overlap_ends_at: EXAMPLE.overlapEnd,
-  secrets: [
-    { ...current(), expires_at: EXAMPLE.overlapEnd },
-    { ...current(), state: "next" },
-  ],
-});
+const secretExample = (given: object = {}) => Doc.exampleOf(State, given);
 
-const MAX_OVERLAP_S = 31_536_000;
-
-const RotateBody = closed({
+const RotateBody = Doc.optional({
   secret: SharedSettings.properties.secret,
-  overlap_s: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: MAX_OVERLAP_S,
-      default: 1_209_600,
-      description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
-    }),
-  ),
-  force: Type.Optional(Type.Boolean({ default: false, description: "Replace a rotation that is in progress" })),
+  overlap_s: Type.Integer({
+    minimum: 0,
+    maximum: 31_536_000,
+    default: 1_209_600,
+    description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
+  }),
+  force: Type.Boolean({ default: false, description: "Replace a rotation that is in progress" }),
 });
-const ConfirmBody = closed({
-  retire: Type.Optional(Type.Boolean({ default: false, description: "End the overlap at once" })),
-});
+const ConfirmBody = Doc.optional({ retire: Type.Boolean({ default: false, description: "End the overlap at once" }) });
 
 export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts): void {
   const { subscriptions, rotation, trail, logger } = parts;
@@ -98,23 +71,22 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   }
 
   route("POST /api/v1/subscriptions/:id/rotate-secret", ADMIN, "Rotate the secret of a subscription", {
-    body: nullable(RotateBody),
-    docs: () => ({
-      description:
-        "Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the " +
-        "old secret until the rotation is confirmed.",
-      params: { id: EXAMPLE.subscription },
-      request: { overlap_s: 1_209_600 },
-      answer: shows(
-        named(
-          "RotationWithSecret",
-          extended(Rotation, () => ({ secret: Type.String() })),
-        ),
+    body: Doc.nullable(RotateBody),
+    description:
+      "Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the " +
+      "old secret until the rotation is confirmed.",
+    example: { params: { id: EXAMPLE.subscription }, body: { overlap_s: 1_209_600 } },
+    answer: () =>
+      Doc.shows(
+        Doc.extended(Rotation, () => ({ secret: Type.String() }), "RotationWithSecret"),
         "The new secret, which signs in addition to the old one",
-        { ...rotatedExample(), secret: EXAMPLE.nextSecret },
+        {
+          secret: EXAMPLE.nextSecret,
+          overlap_ends_at: EXAMPLE.overlapEnd,
+          secrets: [secretExample({ expires_at: EXAMPLE.overlapEnd }), secretExample({ state: "next" })],
+        },
       ),
-      errors: ["conflict", "managed_by_config"],
-    }),
+    errors: ["conflict", "managed_by_config"],
     async handle(request, reply) {
       const subscription = get(request);
       const { secret, overlap_s: overlapS, force } = request.body ?? {};
@@ -125,17 +97,15 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   });
 
   route("POST /api/v1/subscriptions/:id/rotate-secret/confirm", ADMIN, "Confirm a rotation", {
-    body: nullable(ConfirmBody),
-    docs: () => ({
-      params: { id: EXAMPLE.rotatingSubscription },
-      request: {},
-      answer: shows(Rotation, "The new secret is now the current one", {
+    body: Doc.nullable(ConfirmBody),
+    example: { params: { id: EXAMPLE.rotatingSubscription }, body: {} },
+    answer: () =>
+      Doc.shows(Rotation, "The new secret is now the current one", {
         id: EXAMPLE.rotatingSubscription,
         overlap_ends_at: EXAMPLE.overlapEnd,
-        secrets: [current(), { ...current(), state: "previous", expires_at: EXAMPLE.overlapEnd }],
+        secrets: [secretExample(), secretExample({ state: "previous", expires_at: EXAMPLE.overlapEnd })],
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle(request) {
       const subscription = get(request);
       await rotation.confirm(subscription, { retire: request.body?.retire === true });
@@ -144,15 +114,13 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   });
 
   route("POST /api/v1/subscriptions/:id/rotate-secret/retire", ADMIN, "End the overlap of a rotation now", {
-    body: nullable(closed({})),
-    docs: () => ({
-      params: { id: EXAMPLE.rotatingSubscription },
-      answer: shows(Rotation, "Only the new secret is valid now", {
-        ...exampleOf(Rotation),
+    body: Doc.nullable(Doc.closed({})),
+    example: { params: { id: EXAMPLE.rotatingSubscription } },
+    answer: () =>
+      Doc.shows(Rotation, "Only the new secret is valid now", {
         id: EXAMPLE.rotatingSubscription,
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle(request) {
       const subscription = get(request);
       await rotation.retire(subscription);
@@ -161,11 +129,9 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
   });
 
   route("GET /api/v1/subscriptions/:id/secret", ADMIN, "Get the secrets of a subscription", {
-    docs: () => ({
-      description: "Each call is logged.",
-      params: { id: EXAMPLE.subscription },
-      answer: shows(Secrets, "The secrets that sign deliveries"),
-    }),
+    description: "Each call is logged.",
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => Doc.shows(Secrets, "The secrets that sign deliveries"),
     async handle(request, reply) {
       const boundTo = request.caller?.tenantId;
       const subscription = subscriptions.getFor("use", request.params.id, { tenantId: boundTo, boundTo });
@@ -183,34 +149,22 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
 
 /** The state of a rotation, without secrets: answers that may show one add it. */
 function presentRotation(subscription: Subscription, keys: SigningKeys) {
-  return {
-    id: subscription.id,
-    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
-    secrets: presentStates(keys),
-  };
+  const { id } = subscription;
+  const secrets = keys.secrets.map((one) => presentAs(State, one));
+  return presentAs(Rotation, { id, overlapEndsAt: findOverlapEnd(keys), secrets });
 }
 
 /** For the owner only: with the secrets themselves, but without private keys, which nobody else needs. */
 function presentSecrets(subscription: Subscription, keys: SigningKeys, plan: RotationPlan) {
   const { secrets, ed25519 } = keys;
-  const states = presentStates(keys);
   return {
-    id: subscription.id,
+    ...presentRotation(subscription, keys),
     secret: secrets[0]?.secret,
-    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
     rotation: plan,
-    secrets: secrets.map(({ secret }, index) => ({ secret, ...states[index] })),
+    secrets: secrets.map((one) => ({ secret: one.secret, ...presentAs(State, one) })),
     ed25519:
       ed25519 === undefined
         ? null
         : { public_key: publicKeyOf(ed25519.privateKey), created_at: isoTime(ed25519.createdAt) },
   };
-}
-
-function presentStates({ secrets }: SigningKeys) {
-  return secrets.map(({ state, createdAt, expiresAt }) => ({
-    state,
-    created_at: isoTime(createdAt),
-    expires_at: isoTime(expiresAt) ?? null,
-  }));
 }

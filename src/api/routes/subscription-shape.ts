@@ -16,91 +16,77 @@ import type { CredentialsBy, Settings } from "../../resources/subscriptions/subs
 import type { Condition } from "../../resources/target-states.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  annotated,
-  choice,
-  closed,
-  exampleOf,
-  ManagedByDocs,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  text,
-  textOf,
-  textOrNull,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
+import * as Doc from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import { CounterDocs, DELIVERED, FIRST_TRY, presentCounters, presentSummary } from "./statistics.ts";
 import { ConditionDocs } from "./targets.ts";
 
 export const SubscriptionChange = changeOf(SUBSCRIPTION_FIELDS, ["tenant_id"]);
 
-named("SubscriptionInput", SubscriptionSchema);
-named("SubscriptionChange", SubscriptionChange);
+Doc.named("SubscriptionInput", SubscriptionSchema);
+Doc.named("SubscriptionChange", SubscriptionChange);
 for (const kind of KINDS) {
-  for (const [name, schema] of Object.entries(kind.named ?? {})) named(name, schema);
+  for (const [name, schema] of Object.entries(kind.named ?? {})) Doc.named(name, schema);
   const { operatorOnly } = kind;
-  named(toTypeName(kind.name), kind.settings);
-  annotated(kind.settings, {
+  Doc.named(toTypeName(kind.name), kind.settings);
+  Doc.annotated(kind.settings, {
     ...(kind.isFlat === true && { "x-flat": true }),
     ...(operatorOnly === true && { "x-operator-only": true }),
     ...(typeof operatorOnly === "object" && { "x-operator-settings": operatorOnly }),
   });
 }
-annotated(DestinationAuthInput, {
+Doc.annotated(DestinationAuthInput, {
   "x-fields-by-type": Object.fromEntries(
     Object.entries(AUTH_FIELDS).map(([type, { required, optional }]) => [type, [...required, ...optional]]),
   ),
 });
-annotated(SubscriptionSchema, { "x-kinds": Object.fromEntries(KINDS.map(({ name, settings }) => [name, settings])) });
+Doc.annotated(SubscriptionSchema, {
+  "x-kinds": Object.fromEntries(KINDS.map(({ name, settings }) => [name, settings])),
+});
 
 /** For kinds whose settings are members of the subscription itself. */
 const flat = () =>
-  KINDS.filter(({ isFlat }) => isFlat === true).flatMap(({ settings }) => Object.entries(shownFields(settings)));
+  KINDS.filter(({ isFlat }) => isFlat === true).flatMap(({ settings }) => Object.entries(Doc.shownFields(settings)));
 
-const rate = (description: string) => nullable(Type.Number({ minimum: 0, maximum: 1, description }));
+const rate = (description: string) => Doc.nullable(Type.Number({ minimum: 0, maximum: 1, description }));
 const Delivered = rate(DELIVERED);
 const FirstTry = rate(FIRST_TRY);
 const Rate = rate("Of the attempts, the share that succeeded; null without attempts");
-const Latency = nullable(
+const Latency = Doc.nullable(
   Type.Number({ minimum: 0, description: "Milliseconds, from the attempts of the last 24 hours" }),
 );
 
-const settings = () => shownFields(SharedSettings);
+const settings = () => Doc.shownFields(SharedSettings);
 const { retry_policy, retry_count, retry_interval } = SharedSettings.properties;
 
-/** The fields that can be set, and read-only fields. */
-export const Subscription = shape("Subscription", "Which events are delivered, and to which destination", () => ({
-  id: text(EXAMPLE.subscription),
+export const Subscription = Doc.shape("Subscription", "Which events are delivered, and to which destination", () => ({
+  id: Doc.text(EXAMPLE.subscription),
   ...settings(),
-  kind: choice(KINDS.map(({ name }) => name)),
+  kind: Doc.choice(KINDS.map(({ name }) => name)),
   ...Object.fromEntries(flat().map(([field, schema]) => [field, Type.Optional(schema)])),
   destination: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description: "The settings of the destination, for kinds that have them here",
     }),
   ),
-  status: choice(SUBSCRIPTION_STATUSES),
+  status: Doc.choice(SUBSCRIPTION_STATUSES),
   condition: ConditionDocs,
-  held_reason: Type.Optional(textOf("Why nothing is sent: this release does not know the kind of destination")),
+  held_reason: Type.Optional(Doc.textOf("Why nothing is sent: this release does not know the kind of destination")),
   handshake_result: Type.Optional(
-    closed(
+    Doc.closed(
       {
         status: Type.Enum(["pending", "accepted", "refused"], {
           description: "`pending`: the destination has not answered yet; it is asked again before the next attempt",
           examples: ["accepted"],
         }),
-        answered_at: nullable(Time),
-        error: textOrNull(),
+        answered_at: Doc.nullable(Doc.Time),
+        error: Doc.textOrNull(),
       },
       "Only with `handshake`: the destination's answer since the last change of the subscription or start of the " +
         "gateway",
     ),
   ),
-  ed25519_public_key: textOrNull(),
+  ed25519_public_key: Doc.textOrNull(),
   // Either the policy, or the other two.
   retry_policy,
   retry_count,
@@ -110,7 +96,7 @@ export const Subscription = shape("Subscription", "Which events are delivered, a
       description: "Only in answers to changes: settings that will not work as one might expect",
     }),
   ),
-  credentials_by: nullable(
+  credentials_by: Doc.nullable(
     Type.Enum(["operator", "tenant"], {
       description:
         "Who gave the credentials that are sent to the destination; null when there are none. With those of the " +
@@ -120,8 +106,8 @@ export const Subscription = shape("Subscription", "Which events are delivered, a
       examples: ["operator"],
     }),
   ),
-  managed_by: ManagedByDocs,
-  can: closed(
+  managed_by: Doc.ManagedByDocs,
+  can: Doc.closed(
     {
       change: Type.Boolean({
         description:
@@ -136,12 +122,15 @@ export const Subscription = shape("Subscription", "Which events are delivered, a
     },
     "What your key or portal link may do with the subscription; where it may not, the gateway answers 403",
   ),
-  created_by: nullable(
-    text(EXAMPLE.key, "The id of the key that created the subscription; null for portal links, which do not see it"),
+  created_by: Doc.nullable(
+    Doc.text(
+      EXAMPLE.key,
+      "The id of the key that created the subscription; null for portal links, which do not see it",
+    ),
   ),
-  created_at: Time,
-  updated_at: Time,
-  stats: closed({
+  created_at: Doc.Time,
+  updated_at: Doc.Time,
+  stats: Doc.closed({
     ...CounterDocs,
     delivered_rate_1h: Delivered,
     delivered_rate_24h: Delivered,
@@ -155,8 +144,8 @@ export const Subscription = shape("Subscription", "Which events are delivered, a
 }));
 
 export const subscriptionExample = () => ({
-  ...exampleOf(Subscription),
-  ...exampleOf(closed(Object.fromEntries(flat()))),
+  ...Doc.exampleOf(Subscription),
+  ...Doc.exampleOf(Doc.closed(Object.fromEntries(flat()))),
 });
 function toTypeName(kind: string): string {
   return `${kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Destination`;
@@ -181,7 +170,7 @@ interface ShownParts {
 export function presentSubscription(
   subscription: KnownSubscription,
   { settings, destination, credentialsBy, can, condition, counters, recent, handshake, isForPartner }: ShownParts,
-): AnswerOf<typeof Subscription> {
+): Doc.AnswerOf<typeof Subscription> {
   const { suspension, ed25519Key: key } = subscription;
   const {
     destination: _,
@@ -203,10 +192,7 @@ export function presentSubscription(
     ed25519_public_key: key === undefined ? null : publicKeyOf(key),
     ...(retry_count === null && retry_interval === null
       ? { retry_policy: subscription.retryPolicy }
-      : {
-          retry_count: retry_count ?? USUAL_RETRIES.count,
-          retry_interval: retry_interval ?? USUAL_RETRIES.intervalS,
-        }),
+      : { retry_count: retry_count ?? USUAL_RETRIES.count, retry_interval: retry_interval ?? USUAL_RETRIES.intervalS }),
     suspend_after_dead: suspension?.afterDead ?? null,
     suspend_after_s: suspension?.afterMs === undefined ? null : suspension.afterMs / 1000,
     credentials_by: credentialsBy ?? null,

@@ -1,50 +1,35 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { SubscriptionSchema } from "../../destinations/kinds.ts";
 import { oneOf, withDefault } from "../../model/shape.ts";
 import { ownerOf, type Subscription as KnownSubscription, type SubscriptionInput } from "../../model/subscription.ts";
 import { allows } from "../../resources/keys.ts";
 import type { SubscriptionRights } from "../../resources/subscriptions/subscription-access.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  closed,
-  Count,
-  ETAG,
-  extended,
-  IF_MATCH,
-  named,
-  nullable,
-  shows,
-  textOf,
-  textOrNull,
-} from "../openapi/shapes.ts";
-import { cutPage, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { cutPage } from "../present.ts";
 import { addResourceRoutes, asked, onceScope, type Adopted, type Asked, type Saved } from "./resource-routes.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 import { presentSubscription, Subscription, SubscriptionChange, subscriptionExample } from "./subscription-shape.ts";
 
 const params = { id: EXAMPLE.subscription };
-const SHOWN = { schema: Subscription, headers: ETAG };
+const SHOWN = { schema: Subscription, headers: Doc.ETAG };
 const refusals = ["managed_by_config", "conflict"] as const;
-const acted = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+const acted = { headers: Doc.IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
 const request = { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"] };
 
-const ResumeBody = closed({
+const ResumeBody = Doc.closed({
   held: withDefault(
-    oneOf(["deliver", "skip"], {
-      description: "Whether held deliveries are sent or cancelled",
-    }),
+    oneOf(["deliver", "skip"], { description: "Whether held deliveries are sent or cancelled" }),
     "deliver",
   ),
 });
 
-const ListQuery = pageQuery({
-  cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })),
-  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-  label: Type.Optional(Type.String({ maxLength: 400, description: "`name` or `name=value`" })),
+const ListQuery = Doc.pageQuery({
+  cursor: Type.String({ pattern: "^[0-9]{1,15}$" }),
+  tenant_id: Type.String({ maxLength: 128 }),
+  label: Type.String({ maxLength: 400, description: "`name` or `name=value`" }),
 });
-type ListQuery = Static<typeof ListQuery>;
 
 /** What was saved from: the settings as they were given, and what is to be said of them. */
 interface SavedFrom {
@@ -108,13 +93,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
     return { thing, isNew, more: warnings.length > 0 ? { warnings, ...secret } : secret };
   }
 
-  const send = addResourceRoutes<
-    KnownSubscription,
-    KnownSubscription,
-    SubscriptionInput,
-    Partial<SubscriptionInput>,
-    ListQuery
-  >(route, {
+  const send = addResourceRoutes(route, {
     path: "/api/v1/subscriptions",
     key: "id",
     words: ["a subscription", "subscriptions"],
@@ -149,7 +128,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
       );
       return saved(subscription, isNew, { given: input });
     },
-    async patch(id, change, by) {
+    async patch(id, change: Partial<SubscriptionInput>, by) {
       const terms = { boundTo: by.caller?.tenantId, ifMatch: by.ifMatch };
       const subscription = getForChange(id, by);
       const changed = await rotation.save((notifyRotation) =>
@@ -168,9 +147,10 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
       example: subscriptionExample(),
       made: {
         description: "Created. The answer shows the secret",
-        schema: named(
+        schema: Doc.extended(
+          Subscription,
+          () => ({ secret: Doc.textOf("Shown only here and by `/secret`") }),
           "SubscriptionWithSecret",
-          extended(Subscription, () => ({ secret: textOf("Shown only here and by `/secret`") })),
         ),
         example: { ...subscriptionExample(), secret: EXAMPLE.secret },
       },
@@ -178,9 +158,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
       list: { answer: { description: "Subscriptions, oldest first" } },
       make: {
         description:
-          "The body may also be another program's model of a webhook: an `id` is kept, `tenant_id` may be an integer, " +
-          "`description` null and `status` `suspended` (which becomes `inactive`); `created_at`, `updated_at` and " +
-          "`created_by` are ignored, and `warnings` says so.",
+          "The body may also be another program's model of a webhook: an `id` is kept, `tenant_id` may be an " +
+          "integer, `description` null and `status` `suspended` (which becomes `inactive`); `created_at`, " +
+          "`updated_at` and `created_by` are ignored, and `warnings` says so.",
         request,
         errors: ["subscription_quota", "managed_by_config"],
       },
@@ -198,11 +178,11 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
         answer: { example: { ...subscriptionExample(), timeout: 10 } },
       },
       remove: {
-        answer: shows(
-          closed({
+        answer: Doc.shows(
+          Doc.closed({
             id: Type.String(),
-            cancelled_deliveries: Count,
-            job_id: textOrNull("The id of the job that cancels the remaining deliveries when there are many"),
+            cancelled_deliveries: Doc.Count,
+            job_id: Doc.textOrNull("The id of the job that cancels the remaining deliveries when there are many"),
           }),
           "Deleted; its open deliveries are cancelled",
           { ...params, cancelled_deliveries: 0, job_id: null },
@@ -212,11 +192,10 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
   });
 
   route("POST /api/v1/subscriptions/:id/pause", ADMIN, "Pause a subscription", {
-    docs: () => ({
-      ...acted,
-      description: "Deliveries wait until the subscription is resumed; none is lost.",
-      answer: { ...SHOWN, description: "Paused", example: { ...subscriptionExample(), status: "inactive" } },
-    }),
+    ...acted,
+    description: "Deliveries wait until the subscription is resumed; none is lost.",
+    example: { params },
+    answer: () => ({ ...SHOWN, description: "Paused", example: { ...subscriptionExample(), status: "inactive" } }),
     async handle(request, reply) {
       const { "if-match": ifMatch } = request.headers;
       return send(reply, { thing: await subscriptions.setStatus(get(request), "inactive", { ifMatch }) });
@@ -224,19 +203,14 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
   });
 
   route("POST /api/v1/subscriptions/:id/resume", ADMIN, "Resume a subscription, with or without its held deliveries", {
-    body: nullable(ResumeBody),
-    docs: () => ({
-      ...acted,
-      request: { held: "deliver" },
-      answer: {
-        ...SHOWN,
-        description: "The subscription, which is active again",
-        schema: named(
-          "ResumedSubscription",
-          extended(Subscription, () => ({ skipped_deliveries: Count })),
-        ),
-        example: { ...subscriptionExample(), skipped_deliveries: 0 },
-      },
+    body: Doc.nullable(ResumeBody),
+    ...acted,
+    example: { params, body: { held: "deliver" } },
+    answer: () => ({
+      ...SHOWN,
+      description: "The subscription, which is active again",
+      schema: Doc.extended(Subscription, () => ({ skipped_deliveries: Doc.Count }), "ResumedSubscription"),
+      example: { ...subscriptionExample(), skipped_deliveries: 0 },
     }),
     async handle(request, reply) {
       const { "if-match": ifMatch } = request.headers;

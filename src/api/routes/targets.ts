@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { isHealthy } from "../../deliver/target.ts";
 import { countOpen } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
@@ -10,71 +10,55 @@ import { DEFAULT_RULES, MODES, TargetChange, TargetInput, type Mode } from "../.
 import { rejectFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
 import { CONDITIONS, type KnownTarget } from "../../resources/target-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  choice,
-  closed,
-  Count,
-  countOf,
-  exampleOf,
-  flag,
-  ManagedByDocs,
-  named,
-  nullable,
-  shape,
-  shownFields,
-  shows,
-  textOrNull,
-  Time,
-  type AnswerOf,
-} from "../openapi/shapes.ts";
-import { isoTime } from "../present.ts";
-import { cutPage, pageOf, pageQuery } from "./paging.ts";
-import type { Parts } from "./parts.ts";
+import * as Doc from "../openapi/shapes.ts";
+import { cutPage, pageOf, presentAs } from "../present.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
-import { ADMIN, READ, routesOf } from "./route.ts";
+import { ADMIN, READ, routesOf, type Parts } from "./route.ts";
 
-named("TargetInput", TargetInput);
-named("TargetChange", TargetChange);
+Doc.named("TargetInput", TargetInput);
+Doc.named("TargetChange", TargetChange);
 
-const Mode = choice(MODES, "`QUEUE`: deliveries wait until the destination is back");
+const Mode = Doc.choice(MODES, "`QUEUE`: deliveries wait until the destination is back");
 
-export const ConditionDocs = choice(
+export const ConditionDocs = Doc.choice(
   CONDITIONS,
   "The one word for how it is: `healthy`; `failing`, when attempts fail or its health check does; `down`, when its " +
     "deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway",
 );
 
-/** The fields that can be set, and read-only fields. */
-const Target = shape("Target", "A destination of subscriptions", () => ({
-  ...shownFields(TargetInput),
+const State = Doc.closed(() => ({
   name: Type.String({
     description: "The name of the target, or of the subscription that it belongs to",
     examples: ["erp"],
   }),
-  shared: flag("True when several subscriptions may use the target; false when it belongs to one subscription"),
+  shared: Doc.flag("True when several subscriptions may use the target; false when it belongs to one subscription"),
   subscriptions: Type.Array(Type.String(), { description: "The ids of the subscriptions that use the target" }),
   mode: Mode,
-  forced: nullable(choice(MODES, "The mode that an operator has set")),
-  since: nullable(Time),
-  reason: textOrNull("Why the target is in its mode; null when the mode never changed"),
-  health: choice(["ok", "error"]),
+  forced: Doc.nullable(Doc.choice(MODES, "The mode that an operator has set")),
+  since: Doc.nullable(Doc.Time),
+  reason: Doc.textOrNull("Why the target is in its mode; null when the mode never changed"),
+  health: Doc.choice(["ok", "error"]),
   condition: ConditionDocs,
-  checked_at: nullable(Time),
-  queue_length: countOf("Open deliveries"),
-  failures: countOf("Failed attempts in a row"),
-  last_error: textOrNull(),
-  managed_by: ManagedByDocs,
-  health_url: textOrNull("Null when a delivery is used to find out whether the destination is back"),
+  checked_at: Doc.nullable(Doc.Time),
+  queue_length: Doc.countOf("Open deliveries"),
+  failures: Doc.countOf("Failed attempts in a row"),
+  last_error: Doc.textOrNull(),
+  managed_by: Doc.ManagedByDocs,
+  health_url: Doc.textOrNull("Null when a delivery is used to find out whether the destination is back"),
+}));
+
+const Target = Doc.shape("Target", "A destination of subscriptions", () => ({
+  ...Doc.shownFields(TargetInput),
+  ...State.properties,
 }));
 
 const SETTINGS = { health_url: "https://erp.example.com/healthz", health_interval_s: 30, failures_to_open: 5 };
-const sharedExample = () => ({ ...exampleOf(Target), name: EXAMPLE.ownTarget, shared: true, ...SETTINGS });
-const targetExample = () => ({ ...exampleOf(Target), name: EXAMPLE.newName, subscriptions: [EXAMPLE.subscription] });
+const own = { name: EXAMPLE.newName, subscriptions: [EXAMPLE.subscription] };
 
-const OfTenant = { tenant_id: Type.Optional(Type.String({ maxLength: 128 })) };
-const ListQuery = pageQuery({ cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })), ...OfTenant });
-const OneQuery = closed(OfTenant);
-const ModeBody = closed({
+const OfTenant = { tenant_id: Type.String({ maxLength: 128 }) };
+const ListQuery = Doc.pageQuery({ cursor: Type.String({ pattern: "^[0-9]{1,15}$" }), ...OfTenant });
+const OneQuery = Doc.optional(OfTenant);
+const ModeBody = Doc.closed({
   mode: oneOf([...MODES, "auto"], {
     description: "A mode that is set stays until `auto`, which lets the target's health decide again",
   }),
@@ -94,7 +78,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     presentTarget(known, describeTarget(known, await loadOpen(known.subscriptions)));
 
   /** A target decides when its subscriptions are sent to: who may not change them may not change it. */
-  function refuseReserved(users: readonly Subscription[], boundTo: string | undefined): void {
+  function rejectReserved(users: readonly Subscription[], boundTo: string | undefined): void {
     for (const { id, tenantId } of users) subscriptions.getFor("change", id, { tenantId, boundTo });
   }
 
@@ -102,7 +86,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     targets.list(tenantId).find((one) => one.declared !== undefined && one.name === name)?.subscriptions ?? [];
 
   // A target that belongs to one subscription has no version of its own: it is changed with the subscription.
-  addResourceRoutes<KnownTarget, KnownTarget, TargetInput, TargetChange, Static<typeof ListQuery>>(route, {
+  addResourceRoutes(route, {
     path: "/api/v1/targets",
     key: "name",
     words: ["a target", "targets"],
@@ -122,7 +106,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
       const from = Number(cursor ?? 0);
       const page = cutPage(targets.list(tenantId).slice(from), query, () => String(from + limit));
       const open = await loadOpen(page.rows.flatMap((known) => known.subscriptions));
-      return { page, present: (known) => presentTarget(known, describeTarget(known, open)) };
+      return { page, present: (known: KnownTarget) => presentTarget(known, describeTarget(known, open)) };
     },
     get: (name, { tenantId }) => targets.get(name, tenantId),
     async make(input, { caller, once }) {
@@ -133,20 +117,20 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     },
     async put(input, { caller, tenantId, ifMatch }) {
       rejectFrequentChecks(input, findShared(input.name, tenantId), caller?.tenantId);
-      refuseReserved(usersOf(input.name, tenantId), caller?.tenantId);
+      rejectReserved(usersOf(input.name, tenantId), caller?.tenantId);
       const { entry, isNew } = await sharedTargets.put(input, ifMatch);
       return { thing: targets.known(entry), isNew };
     },
-    async patch(given, change, { caller, tenantId: of, ifMatch }) {
+    async patch(given, change: TargetChange, { caller, tenantId: of, ifMatch }) {
       const { name, tenantId, subscriptions: users } = targets.get(given, of);
-      refuseReserved(users, caller?.tenantId);
+      rejectReserved(users, caller?.tenantId);
       const stored = findShared(name, tenantId);
       rejectFrequentChecks({ ...stored, ...change }, stored, caller?.tenantId);
       return { thing: targets.known(await sharedTargets.change(name, tenantId, change, ifMatch)) };
     },
     async remove(given, { caller, tenantId: of, ifMatch }) {
       const { name, tenantId, subscriptions: users } = targets.get(given, of);
-      refuseReserved(users, caller?.tenantId);
+      rejectReserved(users, caller?.tenantId);
       await sharedTargets.remove(name, tenantId, ifMatch);
       return { gone: { name } };
     },
@@ -154,19 +138,19 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
     docs: () => ({
       params: { name: EXAMPLE.ownTarget },
       schema: Target,
-      example: sharedExample(),
+      example: { name: EXAMPLE.ownTarget, shared: true, ...SETTINGS },
       refusals: ["conflict", "managed_by_config"],
       list: {
         query: {},
         answer: {
           description: "Shared targets first, then targets that belong to one subscription",
-          example: { data: [targetExample()], next_cursor: null },
+          example: { data: [Doc.exampleOf(Target, own)] },
         },
       },
       make: {
         description: "Subscriptions refer to the target by its name in `target`.",
         request: { name: EXAMPLE.newTarget, ...SETTINGS },
-        answer: { example: { ...sharedExample(), name: EXAMPLE.newTarget } },
+        answer: { example: { name: EXAMPLE.newTarget } },
       },
       replace: { request: SETTINGS },
       change: {
@@ -187,45 +171,41 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
   route("POST /api/v1/targets/:name/mode", ADMIN, "Set the mode of a target", {
     query: OneQuery,
     body: ModeBody,
-    docs: () => ({
-      description:
-        "In `QUEUE` nothing is sent until the mode is `auto`, except by `drain`. In `NORMAL` everything is sent, " +
-        "however often attempts fail.",
-      params: { name: EXAMPLE.subscription },
-      request: { mode: "QUEUE" },
-      answer: shows(Target, "The target", {
-        ...targetExample(),
+    description:
+      "In `QUEUE` nothing is sent until the mode is `auto`, except by `drain`. In `NORMAL` everything is sent, " +
+      "however often attempts fail.",
+    example: { params: { name: EXAMPLE.subscription }, body: { mode: "QUEUE" } },
+    answer: () =>
+      Doc.shows(Target, "The target", {
+        ...own,
         mode: "QUEUE",
         forced: "QUEUE",
         since: EXAMPLE.time,
         reason: "set by an operator",
       }),
-      errors: ["conflict"],
-    }),
+    errors: ["conflict"],
     async handle({ caller, params, query, body }) {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const known = targets.get(params.name, tenantId);
-      refuseReserved(known.subscriptions, caller?.tenantId);
+      rejectReserved(known.subscriptions, caller?.tenantId);
       await targets.force(known, body.mode);
       return present(targets.get(params.name, tenantId));
     },
   });
 
   route("POST /api/v1/subscriptions/:id/drain", ADMIN, "Send waiting deliveries now, whatever the mode", {
-    body: nullable(closed({})),
-    docs: () => ({
-      description:
-        "Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent " +
-        "now, too.",
-      params: { id: EXAMPLE.subscription },
-      answer: {
-        status: 202,
-        description: "Sending has begun",
-        schema: closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Count }),
-        example: { id: EXAMPLE.subscription, target: EXAMPLE.newName, mode: "QUEUE", waiting: 12 },
-      },
-      errors: ["conflict"],
+    body: Doc.nullable(Doc.closed({})),
+    description:
+      "Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent now, " +
+      "too.",
+    example: { params: { id: EXAMPLE.subscription } },
+    answer: () => ({
+      status: 202,
+      description: "Sending has begun",
+      schema: Doc.closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Doc.Count }),
+      example: { id: EXAMPLE.subscription, target: EXAMPLE.newName, mode: "QUEUE", waiting: 12 },
     }),
+    errors: ["conflict"],
     async handle({ caller, params }, reply) {
       const bound = caller?.tenantId;
       const subscription = subscriptions.getFor("change", params.id, { tenantId: bound, boundTo: bound });
@@ -244,28 +224,14 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** The one mapping of a target to the wire. */
-function presentTarget(known: KnownTarget, facts: TargetFacts): AnswerOf<typeof Target> {
+function presentTarget(known: KnownTarget, facts: TargetFacts): Doc.AnswerOf<typeof Target> {
   const { declared, managedBy, subscriptions, state } = known;
   const rules = state?.rules ?? DEFAULT_RULES;
+  const [shared, healthUrl] = [declared !== undefined, rules.health?.url];
   return {
     ...fillIn(TargetInput.properties, declared ?? {}),
-    name: facts.name,
+    ...presentAs(State, { ...facts, shared, subscriptions: subscriptions.map(({ id }) => id), managedBy, healthUrl }),
     tenant_id: facts.tenantId,
-    shared: declared !== undefined,
-    subscriptions: subscriptions.map(({ id }) => id),
-    mode: facts.mode,
-    forced: facts.forced,
-    since: facts.since,
-    reason: facts.reason,
-    health: facts.health,
-    condition: facts.condition,
-    checked_at: facts.checkedAt,
-    queue_length: facts.queueLength,
-    failures: facts.failures,
-    last_error: facts.lastError,
-    managed_by: managedBy,
-    health_url: rules.health?.url ?? null,
     health_interval_s: rules.checkEveryMs / 1000,
     failures_to_open: rules.failuresToOpen,
     successes_to_close: rules.successesToClose,
@@ -283,26 +249,22 @@ export function describeTarget(
   open: ReadonlyMap<number, number>,
 ) {
   const mode = state?.mode;
-  const [shownMode, health]: [Mode, "ok" | "error"] = [
-    mode?.isOpen === true ? "QUEUE" : "NORMAL",
-    state === undefined || isHealthy(state) ? "ok" : "error",
-  ];
   return {
     tenantId,
     name,
-    mode: shownMode,
+    mode: mode?.isOpen === true ? ("QUEUE" as const) : ("NORMAL" as const),
     /** The mode that an operator has set. */
-    forced: mode?.forced ?? null,
-    /** Null when its mode never changed. */
-    since: isoTime(mode?.changedAt) ?? null,
-    reason: mode?.reason ?? null,
-    health,
+    forced: mode?.forced,
+    /** Undefined when its mode never changed. */
+    since: mode?.changedAt,
+    reason: mode?.reason,
+    health: state === undefined || isHealthy(state) ? ("ok" as const) : ("error" as const),
     condition,
-    checkedAt: isoTime(state?.check?.at) ?? null,
+    checkedAt: state?.check?.at,
     queueLength: subscriptions.reduce((sum, { seq }) => sum + (open.get(seq) ?? 0), 0),
     failures: mode?.failures ?? 0,
-    lastError: mode?.lastError ?? null,
-    /** The current rate limit; null when there is none. */
-    ratePerS: ratePerS === undefined ? null : Math.round(ratePerS * 1000) / 1000,
+    lastError: mode?.lastError,
+    /** The current rate limit; undefined when there is none. */
+    ratePerS: ratePerS && Math.round(ratePerS * 1000) / 1000,
   };
 }

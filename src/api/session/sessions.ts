@@ -35,9 +35,9 @@ export function createSessions(parts: {
       return session;
     },
     /** Rejects a sign-in from another site, which could sign in a visitor as somebody else. */
-    refuseOtherOrigin: (request: IncomingMessage) => refuseOtherOrigin(request, publicUrl),
+    rejectOtherOrigin: (request: IncomingMessage) => rejectOtherOrigin(request, publicUrl),
     /** Rejects a sign-in whose cookie could be read on the network, before a link is used up for it. */
-    refuseInsecure: cookies.refuseInsecure,
+    rejectInsecure: cookies.rejectInsecure,
     /** Starts a session for the caller, or goes on with the one that has this id. */
     open(request: IncomingMessage, caller: Caller, id?: string) {
       const now = clock.wall();
@@ -83,7 +83,7 @@ function requireOwnOrigin(request: IncomingMessage, publicUrl: (request: Incomin
 }
 
 /** For requests with a key in the body: programs send no origin, and pages of other sites send another one. */
-function refuseOtherOrigin(request: IncomingMessage, publicUrl: (request: IncomingMessage) => string): void {
+function rejectOtherOrigin(request: IncomingMessage, publicUrl: (request: IncomingMessage) => string): void {
   const { origin, "sec-fetch-site": site } = request.headers;
   if (origin !== undefined || site !== undefined) requireOwnOrigin(request, publicUrl);
 }
@@ -129,14 +129,14 @@ export function createCookies(
     if (form !== undefined) return form;
     throw new PosthornError(
       "insecure_sign_in",
-      "Signing in over plain http works only on the gateway's own machine. Use https and set POSTHORN_PUBLIC_URL, " +
-        "or reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
+      "Signing in over plain http works only on the gateway's own machine. Use https and set POSTHORN_PUBLIC_URL, or " +
+        "reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
     );
   }
 
   return {
     /** Throws `insecure_sign_in` if a cookie could be read on the network. */
-    refuseInsecure: (request: IncomingMessage): void => void requireForm(request),
+    rejectInsecure: (request: IncomingMessage): void => void requireForm(request),
     read(request: IncomingMessage): string | undefined {
       const { cookie } = request.headers;
       if (cookie === undefined) return undefined;
@@ -145,7 +145,7 @@ export function createCookies(
       const found = cookie.split(";").find((one) => one.trimStart().startsWith(`${name}=`));
       return found?.slice(found.indexOf("=") + 1).trim();
     },
-    /** The value of `Set-Cookie`. Throws as `refuseInsecure` does. */
+    /** The value of `Set-Cookie`. Throws as `rejectInsecure` does. */
     write(request: IncomingMessage, value: string, maxAgeS: number): string {
       const form = requireForm(request);
       return `${form.name}=${value}; ${form.attributes}; Max-Age=${maxAgeS}`;

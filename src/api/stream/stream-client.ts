@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { AlertRuleName, AlertSeverity } from "../../model/alert-rules.ts";
 import { countsSeenBy, type DeadReason, type DeliveryState } from "../../model/delivery.ts";
-import { hasLabels, type EventLabel } from "../../model/event-search.ts";
+import { hasLabels } from "../../model/event-search.ts";
 import { matchesPattern, parsePattern } from "../../model/pattern.ts";
 import type { LogPosition } from "../../store/port/log-reads.ts";
+import type { EventFilter } from "../../store/port/reads.ts";
 import {
   writeFrame,
   writeHeartbeat,
@@ -65,7 +66,7 @@ export function createStreamClient(request: StreamRequest, output: StreamOutput,
       const id = ids.write(position);
       output.write(writeRetry(RETRY_MS) + writeFrame("ready", JSON.stringify({ position: id }), id));
     },
-    tellGap(reason: GapReason, completeSince: number | undefined): void {
+    sendGap(reason: GapReason, completeSince: number | undefined): void {
       const since = completeSince === undefined ? null : new Date(completeSince).toISOString();
       output.write(writeFrame("gap", JSON.stringify({ reason, complete_since: since })));
     },
@@ -98,29 +99,22 @@ export function joinFrames(entries: readonly Entry[], { fits, request }: StreamC
 }
 
 /** The filter of a client; an entry must match all conditions that are set. */
-export interface StreamFilter {
+export interface StreamFilter extends Pick<EventFilter, "tenantId" | "source" | "orderingKey" | "since"> {
   types: readonly FrameType[];
-  tenantId: string | undefined;
-  source: string | undefined;
   /** An event type or a pattern. */
-  eventType: string | undefined;
-  subscriptionSeq: number | undefined;
+  eventType?: string | undefined;
+  subscriptionSeq?: number | undefined;
   /** An event id, or the beginning of one followed by `*`. */
-  id: string | undefined;
-  orderingKey: string | undefined;
-  /** The state of the delivery; with it only attempts match. */
-  status: DeliveryState | undefined;
-  /** Why the delivery is dead; with it only attempts match. */
-  reason: DeadReason | undefined;
-  /** Members of the metadata; with them only events match. */
-  labels: readonly EventLabel[] | undefined;
-  /** Whether no subscription wanted the event; with it only events match. */
-  unmatched: boolean | undefined;
-  /** The rule of an alert; with it only alerts match. */
-  rule: AlertRuleName | undefined;
-  severity: AlertSeverity | undefined;
-  /** Unix ms; earlier entries do not match. */
-  since: number | undefined;
+  id?: string | undefined;
+  /** The state of the delivery, and why it is dead; with one of them only attempts match. */
+  status?: DeliveryState | undefined;
+  reason?: DeadReason | undefined;
+  /** Members of the metadata, and whether no subscription wanted the event; with one of them only events match. */
+  labels?: EventFilter["labels"];
+  unmatched?: boolean | undefined;
+  /** With one of them only alerts match. */
+  rule?: AlertRuleName | undefined;
+  severity?: AlertSeverity | undefined;
 }
 
 export type Fits = (entry: Entry) => boolean;

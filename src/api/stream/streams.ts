@@ -111,7 +111,7 @@ export function createStreams(options: StreamsOptions) {
   /** `frames` may be shared with other clients. */
   function send(client: StreamClient, page: LogPage, frames: Buffer): void {
     if (!client.request.isAllowed()) return drop(client, "key_revoked");
-    if (page.deleted !== undefined) client.tellGap("deleted", page.deleted.completeSince);
+    if (page.deleted !== undefined) client.sendGap("deleted", page.deleted.completeSince);
     if (frames.length > 0) client.output.write(frames);
     client.position = page.position;
   }
@@ -178,7 +178,7 @@ export function createStreams(options: StreamsOptions) {
     const { after, isFollowing } = client.request;
     const isKnown = after !== undefined && "position" in after && isWithin(after.position, end);
     client.begin(isKnown ? after.position : end);
-    if (after !== undefined && !isKnown) client.tellGap("unknown_position", undefined);
+    if (after !== undefined && !isKnown) client.sendGap("unknown_position", undefined);
     if (isFollowing && isSame(client.position, end)) joinLive(client);
     return isFollowing ? undefined : end;
   }
@@ -187,11 +187,7 @@ export function createStreams(options: StreamsOptions) {
   async function readOn(client: StreamClient, until: LogPosition | undefined): Promise<boolean> {
     const { request, position: after } = client;
     const upTo = until ?? head;
-    const page = await store.reads.readLog(after, {
-      ...requestFor([client]),
-      tenantId: request.filter.tenantId,
-      upTo,
-    });
+    const page = await store.reads.readLog(after, { ...requestFor([client]), tenantId: request.filter.tenantId, upTo });
     if (!client.isOpen) return true;
     send(client, page, joinFrames(toEntries(page, after, entryOptions), client));
     const isThere = upTo === undefined ? page.isEnd : isSame(page.position, upTo);

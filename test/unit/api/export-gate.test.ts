@@ -40,7 +40,7 @@ describe("exports", () => {
     };
     for (let at = 0; at < STALLED_MS * 3; at += STALLED_MS / 4) {
       pass(STALLED_MS / 4);
-      awake.noteTaken();
+      awake.recordTaken();
     }
     expect(ended).toEqual(["asleep"]);
     awake.leave();

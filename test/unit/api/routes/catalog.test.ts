@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { EventType } from "../../../../src/model/event-type.ts";
-import { CATALOG_PAGE, writeCatalog } from "../../../../src/api/routes/catalog.ts";
+import { CATALOG_PAGE, writeCatalog } from "../../../../src/api/routes/event-types.ts";
 
 const HOSTILE = `</pre><script>alert(1)</script>"'&`;
 const type: EventType = {
