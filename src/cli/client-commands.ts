@@ -3,20 +3,12 @@ import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
 import { DEAD_REASONS, DELIVERY_STATES } from "../model/delivery.ts";
 import { PRIORITIES } from "../model/event.ts";
 import { suggestName } from "../model/nearest-name.ts";
-import type { ApplyFlags, DiffFlags } from "./apply/run-apply.ts";
-import type { AuditFlags } from "./audit/list-audit.ts";
-import type { VerifyAuditFlags } from "./audit/verify-audit.ts";
 import { usageFailure } from "./failure.ts";
-import type { ListenFlags } from "./listen/run-listen.ts";
-import type { ParkedFlags, PurgeFlags } from "./queue/parked.ts";
-import type { SendFlags } from "./send.ts";
-import type { TailFlags } from "./tail.ts";
-import type { TriggerFlags } from "./trigger.ts";
 
 export function addStatus(program: Command): void {
   addClientOptions(program.command("status"))
     .description("show the state of the gateway, its targets and its waiting deliveries")
-    .action(async (flags: object) => (await import("./status.ts")).runStatus(flags));
+    .action(later(async () => (await import("./status.ts")).runStatus));
 }
 
 export function addSend(program: Command): void {
@@ -44,9 +36,7 @@ Examples:
   posthorn send load.test --count 10000
   posthorn send --webhook github --data @push.json -H 'X-GitHub-Event: push'`,
     )
-    .action(async (eventType: string | undefined, flags: SendFlags) =>
-      (await import("./send.ts")).runSend(eventType, flags),
-    );
+    .action(later(async () => (await import("./send.ts")).runSend));
 }
 
 export function addTail(program: Command): void {
@@ -83,7 +73,15 @@ Examples:
   posthorn tail --frames attempt --status dead --json
   posthorn tail --ordering-key order-4711 --since 2h`,
     )
-    .action(async (flags: TailFlags) => (await import("./tail.ts")).runTail(flags));
+    .action(later(async () => (await import("./tail.ts")).runTail));
+}
+
+/** The action of a command. Its module is loaded when it runs, and gets the arguments and the flags. */
+export function later<Given extends unknown[]>(load: () => Promise<(...given: Given) => unknown>) {
+  return async (...given: Given): Promise<void> => {
+    const run = await load();
+    await run(...given);
+  };
 }
 
 /** Flags of every command that talks to a running gateway. */
@@ -118,9 +116,7 @@ Examples:
   posthorn trigger github push --secret "It's a Secret to Everybody"
   posthorn trigger stripe invoice.paid --to shop-payments --secret-file stripe-secret.txt --count 10`,
     )
-    .action(async (provider: string | undefined, event: string | undefined, flags: TriggerFlags) =>
-      (await import("./trigger.ts")).runTrigger(provider, event, flags),
-    );
+    .action(later(async () => (await import("./trigger.ts")).runTrigger));
 }
 
 export function addListen(program: Command): void {
@@ -148,9 +144,7 @@ Examples:
   posthorn listen erp-orders --to 3000 --from 2h --verbose
   posthorn listen erp-orders --to 3000 --fail 503`,
     )
-    .action(async (given: string | undefined, flags: ListenFlags) =>
-      (await import("./listen/run-listen.ts")).runListen(given, flags),
-    );
+    .action(later(async () => (await import("./listen/run-listen.ts")).runListen));
 }
 
 const WHAT = `
@@ -172,7 +166,7 @@ Examples:
   posthorn diff -f posthorn.yaml
   posthorn diff -f posthorn.yaml --prune --exit-code`,
     )
-    .action(async (flags: DiffFlags) => (await import("./apply/run-apply.ts")).runDiff(flags));
+    .action(later(async () => (await import("./apply/run-apply.ts")).runDiff));
 }
 
 export function addApply(program: Command): void {
@@ -192,41 +186,13 @@ Examples:
   posthorn apply -f posthorn.yaml
   posthorn apply -f posthorn.yaml --prune --yes`,
     )
-    .action(async (flags: ApplyFlags) => (await import("./apply/run-apply.ts")).runApply(flags));
+    .action(later(async () => (await import("./apply/run-apply.ts")).runApply));
 }
 
 function addDeclaredOptions(command: Command): Command {
   return addClientOptions(command)
     .requiredOption("-f, --file <file>", "the file, like a posthorn.yaml")
     .option("--prune", "also delete what the file does not declare; only for the kinds that the file lists");
-}
-
-export function addAudit(program: Command): void {
-  addClientOptions(program.command("audit"))
-    .description("list who changed what, latest first; or export the whole log")
-    .option("--actor <actor>", "key:ID, config, gateway or local:USER")
-    .option("--act <act>", "such as subscription.update")
-    .option("--kind <kind>", "only changes of this kind of resource: subscription, source, key …")
-    .option("--id <id>", "only changes of the resource with this id; needs --kind")
-    .option("--tenant <tenant>", "only changes in this tenant")
-    .option("--since <time>", "at this time or later (RFC 3339)")
-    .option("--until <time>", "before this time (RFC 3339)")
-    .option("--export", "print all entries as NDJSON, for verify-audit")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  posthorn audit --kind subscription --since 2026-11-16T00:00:00Z
-  posthorn audit --actor gateway
-  posthorn audit --export > audit.ndjson`,
-    )
-    .action(async (flags: AuditFlags) => (await import("./audit/list-audit.ts")).runAudit(flags));
-}
-
-/** As all lists have them. */
-export async function fillAudit(command: Command): Promise<void> {
-  const { PAGE } = await import("./resources/list.ts");
-  for (const option of PAGE.flatMap(({ options }) => options)) command.addOption(option);
 }
 
 export function addVerifyAudit(program: Command): void {
@@ -247,9 +213,7 @@ Examples:
   posthorn verify-audit --data-dir /var/lib/posthorn
   posthorn verify-audit audit.ndjson --public-key pka_…`,
     )
-    .action(async (file: string | undefined, flags: VerifyAuditFlags) =>
-      (await import("./audit/verify-audit.ts")).runVerifyAudit(file, flags),
-    );
+    .action(later(async () => (await import("./verify-audit.ts")).runVerifyAudit));
 }
 
 export function addQueueCommands(program: Command): void {
@@ -258,7 +222,7 @@ export function addQueueCommands(program: Command): void {
     ["declare", "create the exchanges and queues of the configuration that are missing"],
     ["check", "compare the broker with the configuration, without changing anything"],
   ] as const) {
-    queue
+    const command = queue
       .command(name, { isDefault: name === "check" })
       .description(description)
       .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
@@ -267,11 +231,8 @@ export function addQueueCommands(program: Command): void {
       .option("--connection <name>", "with --queue: the connection to its broker (default: default)")
       .option("--sessions", "with --queue: it has sessions (azure-service-bus)")
       .option("--json", "print JSON")
-      .allowExcessArguments(name === "check")
-      .action(async (flags: object, command: Command) => {
-        rejectUnknownCommand(command, queue);
-        await (await import("./queue/provision.ts")).runProvision(name, flags);
-      });
+      .action(async (flags: object) => (await import("./queue/provision.ts")).runProvision(name, flags));
+    if (name === "check") rejectUnknownCommand(command, queue);
   }
   addParked(queue);
   queue.addHelpText(
@@ -289,8 +250,6 @@ Examples:
   );
 }
 
-const load = () => import("./queue/parked.ts");
-
 function addParked(queue: Command): void {
   const parked = queue.command("parked").description("messages of a source that could not be processed, and why");
   const selecting = (command: Command) =>
@@ -301,26 +260,25 @@ function addParked(queue: Command): void {
     .description("list parked messages, oldest first")
     .option("--limit <number>", "at most this many, up to 500", "50")
     .option("--cursor <cursor>", "continue where the page before ended")
-    .action(async (source: string, flags: ParkedFlags) => (await load()).runListParked(source, flags));
+    .action(later(async () => (await import("./queue/parked.ts")).runListParked));
   addClientOptions(parked.command("show <source> <id>"))
     .description("show a parked message with its body")
-    .action(async (source: string, id: string, flags: ParkedFlags) => (await load()).runShowParked(source, id, flags));
+    .action(later(async () => (await import("./queue/parked.ts")).runShowParked));
   choosing(parked.command("requeue <source>"))
     .description("put parked messages back into their queue: all, or those that match")
-    .action(async (source: string, flags: ParkedFlags) => (await load()).runRequeueParked(source, flags));
+    .action(later(async () => (await import("./queue/parked.ts")).runRequeueParked));
   choosing(parked.command("purge <source>"))
     .description("delete them for good: all, or those that match")
     .option("--confirm <count>", "how many messages there are, as reported without this flag")
-    .action(async (source: string, flags: PurgeFlags) => (await load()).runPurgeParked(source, flags));
+    .action(later(async () => (await import("./queue/parked.ts")).runPurgeParked));
 }
 
-/**
- * For the default command of a group: otherwise `posthorn events shwo` would be read as the
- * list with an extra argument. The command must allow excess arguments.
- */
+/** For the default command of a group: `posthorn events shwo` is not the list with an extra argument. */
 export function rejectUnknownCommand(command: Command, group: Command): void {
-  const [word] = command.args;
-  if (word === undefined) return;
-  const names = group.commands.map((one) => one.name());
-  throw usageFailure(`Unknown command "${group.name()} ${word}"${suggestName(word, names)}.`.replace(/\?\.$/, "?"));
+  command.allowExcessArguments().hook("preAction", () => {
+    const [word] = command.args;
+    if (word === undefined) return;
+    const names = group.commands.map((one) => one.name());
+    throw usageFailure(`Unknown command "${group.name()} ${word}"${suggestName(word, names)}.`.replace(/\?\.$/, "?"));
+  });
 }

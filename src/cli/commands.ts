@@ -1,33 +1,8 @@
 import type { Command } from "commander";
 import type { CommandLine } from "../plugin.ts";
 import { PLUGINS } from "../plugins.ts";
-import {
-  addApply,
-  addAudit,
-  addClientOptions,
-  addDiff,
-  addListen,
-  addQueueCommands,
-  addSend,
-  addStatus,
-  addTail,
-  addTrigger,
-  addVerifyAudit,
-  fillAudit,
-  rejectUnknownCommand,
-} from "./client-commands.ts";
-import {
-  addBackup,
-  addBench,
-  addCompletion,
-  addConfig,
-  addDoctor,
-  addRestore,
-  addSelftest,
-  addSink,
-  addStart,
-  addVersion,
-} from "./gateway-commands.ts";
+import * as client from "./client-commands.ts";
+import * as gateway from "./gateway-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
 /** A command of `posthorn --help`, in the order of the help. */
@@ -42,26 +17,32 @@ interface TopCommand {
 
 /** What plugins make commands with. */
 const COMMAND_LINE: CommandLine = {
-  addClientOptions,
-  rejectUnknownCommand,
+  addClientOptions: client.addClientOptions,
+  rejectUnknownCommand: client.rejectUnknownCommand,
   open: async (flags) => (await import("./connect.ts")).openCommandTools(flags),
 };
 
 /** By the heading that they stand below. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
   "Run a gateway:": [
-    { add: addStart },
-    { add: addConfig },
-    { add: addDoctor },
-    { add: addBackup },
-    { add: addRestore },
-    { add: addSelftest },
-    { add: addBench },
+    { add: gateway.addStart },
+    { add: gateway.addConfig },
+    { add: gateway.addDoctor },
+    { add: gateway.addBackup },
+    { add: gateway.addRestore },
+    { add: gateway.addSelftest },
+    { add: gateway.addBench },
   ],
-  "Try it out:": [{ add: addSend }, { add: addSink }, { add: addTrigger }, { add: addListen }, { add: addTail }],
+  "Try it out:": [
+    { add: client.addSend },
+    { add: gateway.addSink },
+    { add: client.addTrigger },
+    { add: client.addListen },
+    { add: client.addTail },
+  ],
   "Set it up:": [
-    { add: addDiff },
-    { add: addApply },
+    { add: client.addDiff },
+    { add: client.addApply },
     group(
       "sources",
       "where webhooks come from, and which requests were rejected",
@@ -81,7 +62,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
     group("secrets", "rotate and show the secrets of subscriptions", () => import("./resources/secrets.ts")),
     group("templates", "preview the result of a template for an event", () => import("./resources/templates.ts")),
     group("targets", "targets of subscriptions: their health and their mode", () => import("./resources/targets.ts")),
-    { add: addQueueCommands },
+    { add: client.addQueueCommands },
     ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, COMMAND_LINE) })),
     group(
       "tenants",
@@ -91,7 +72,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
     group("keys", "API keys: list, create, revoke", () => import("./resources/keys.ts")),
   ],
   "See what happens, and repair it:": [
-    { add: addStatus },
+    { add: client.addStatus },
     group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
     group("deliveries", "list, show, retry and cancel deliveries", () => import("./resources/deliveries.ts")),
     group("requests", "list, show and accept rejected requests", () => import("./resources/requests.ts")),
@@ -106,10 +87,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
       "problems that the gateway has found: list, acknowledge, mute",
       () => import("./resources/alerts.ts"),
     ),
-    { name: "audit", add: addAudit, fill: fillAudit },
-    { add: addVerifyAudit },
+    group("audit", "the audit log: who changed what, and when", () => import("./resources/audit.ts")),
+    { add: client.addVerifyAudit },
   ],
-  "More:": [{ add: addCompletion }, { add: addVersion }],
+  "More:": [{ add: gateway.addCompletion }, { add: gateway.addVersion }],
 };
 
 export const COMMANDS: readonly TopCommand[] = Object.values(COMMAND_GROUPS).flat();

@@ -1,13 +1,7 @@
 import { Argument, type Command } from "commander";
 import { VERSION } from "../config/version.ts";
-import type { BackupFlags } from "./backup.ts";
-import { rejectUnknownCommand } from "./client-commands.ts";
-import type { Shell } from "./completion.ts";
+import { later, rejectUnknownCommand } from "./client-commands.ts";
 import { printFacts, printJson } from "./output.ts";
-import type { RestoreFlags } from "./restore.ts";
-import type { SinkFlags } from "./sink.ts";
-import type { BenchFlags } from "./trial/run-bench.ts";
-import type { SelftestFlags } from "./trial/selftest.ts";
 
 export function addStart(program: Command): void {
   program
@@ -32,7 +26,7 @@ Examples:
   posthorn start --port 9090 --data-dir /var/lib/posthorn
   posthorn start --dev`,
     )
-    .action(async (flags: object) => (await import("./start.ts")).runStart(flags));
+    .action(later(async () => (await import("./start.ts")).runStart));
 }
 
 export function addSink(program: Command): void {
@@ -55,18 +49,15 @@ Examples:
   posthorn sink
   posthorn sink --port 9001 --fail-first 3 --secret whsec_…`,
     )
-    .action(async (flags: SinkFlags) => (await import("./sink.ts")).runSink(flags));
+    .action(later(async () => (await import("./sink.ts")).runSink));
 }
 
 export function addConfig(program: Command): void {
   const config = program.command("config").description("show the configuration");
-  addLocalOptions(config.command("show", { isDefault: true }))
+  const show = addLocalOptions(config.command("show", { isDefault: true }))
     .description("print the effective settings and where each came from, with secrets masked")
-    .allowExcessArguments()
-    .action(async (flags: object, command: Command) => {
-      rejectUnknownCommand(command, config);
-      (await import("./local.ts")).runShowConfig(flags);
-    });
+    .action(later(async () => (await import("./local.ts")).runShowConfig));
+  rejectUnknownCommand(show, config);
 }
 
 export function addDoctor(program: Command): void {
@@ -85,7 +76,7 @@ Examples:
   posthorn doctor
   posthorn doctor --url https://hooks.example.com`,
     )
-    .action(async (flags: object) => (await import("./doctor/run-doctor.ts")).runDoctor(flags));
+    .action(later(async () => (await import("./doctor/run-doctor.ts")).runDoctor));
 }
 
 export function addSelftest(program: Command): void {
@@ -102,7 +93,7 @@ Examples:
   posthorn selftest
   posthorn selftest --dir /var/lib --seconds 60`,
     )
-    .action(async (flags: SelftestFlags) => (await import("./trial/selftest.ts")).runSelftest(flags));
+    .action(later(async () => (await import("./trial/selftest.ts")).runSelftest));
 }
 
 export function addBench(program: Command): void {
@@ -118,7 +109,7 @@ Examples:
   posthorn bench
   posthorn bench --dir /var/lib --seconds 30 --json`,
     )
-    .action(async (flags: BenchFlags) => (await import("./trial/run-bench.ts")).runBench(flags));
+    .action(later(async () => (await import("./trial/run-bench.ts")).runBench));
 }
 
 function addTrialOptions(command: Command, seconds: string): Command {
@@ -141,7 +132,7 @@ Examples:
   posthorn completion zsh > "\${fpath[1]}/_posthorn"
   posthorn completion fish > ~/.config/fish/completions/posthorn.fish`,
     )
-    .action(async (shell: Shell) => (await import("./completion.ts")).printCompletion(shell));
+    .action(later(async () => (await import("./completion.ts")).printCompletion));
 }
 
 export function addVersion(program: Command): void {
@@ -158,8 +149,6 @@ function addLocalOptions(command: Command): Command {
     .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--json", "print JSON");
 }
-
-/** The commands that back up and restore a gateway's data, on the gateway's machine. */
 
 export function addBackup(program: Command): void {
   program
@@ -181,9 +170,7 @@ Examples:
   posthorn backup /mnt/backup/posthorn.tar.gz --with-events --force
   posthorn backup move.tar.gz --with-events --with-master-key`,
     )
-    .action(async (file: string | undefined, flags: BackupFlags) =>
-      (await import("./backup.ts")).runBackup(file, flags),
-    );
+    .action(later(async () => (await import("./backup.ts")).runBackup));
 }
 
 export function addRestore(program: Command): void {
@@ -208,7 +195,7 @@ Examples:
   posthorn restore posthorn-backup-20260101T000000Z.tar.gz --dry-run
   posthorn restore move.tar.gz --data-dir /var/lib/posthorn --config-dir /etc/posthorn`,
     )
-    .action(async (file: string, flags: RestoreFlags) => (await import("./restore.ts")).runRestore(file, flags));
+    .action(later(async () => (await import("./restore.ts")).runRestore));
 }
 
 function printVersion({ json = false }: { json?: boolean }): void {

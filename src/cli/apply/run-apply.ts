@@ -6,6 +6,7 @@ import { type ClientFlags, connect } from "../connect.ts";
 import { CommandFailure, ReportedFailure, usageFailure } from "../failure.ts";
 import { countOf, note, openProgress, printEscaped, printJson, shorten } from "../output.ts";
 import { getSurroundings } from "../surroundings.ts";
+import { isObject } from "../resources/fields.ts";
 import { createPaint, findTerminal, type Style } from "../terminal.ts";
 import { type FieldChange, makePlan, type Plan, type Step } from "./plan.ts";
 
@@ -171,10 +172,6 @@ function flatten(fields: readonly FieldChange[]): readonly FieldChange[] {
       })),
     );
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function describeField({ field, before, after }: FieldChange): string {

@@ -8,19 +8,25 @@ import { type Action, type Call, findId, placeOf, type Resource } from "./resour
 import { findMember, readFlags, setField, type Flag } from "./flags.ts";
 import { PAGE, printList } from "./list.ts";
 
-/** Adds the commands of a resource to its group. A group without a command runs its list. */
+/** Adds the commands of a resource to its group. A group without a command runs its list; one with no other is the list. */
 export function addActions(group: Command, resource: Resource): void {
-  for (const [name, action] of Object.entries(resource.actions)) addAction(group, resource, name, action);
-  const listing = "list" in resource.actions ? "Without a command, runs `list`. " : "";
+  const { list, ...others } = resource.actions;
+  if (list !== undefined && Object.keys(others).length === 0) return fillCommand(group, resource, "list", list);
+  for (const [name, action] of Object.entries(resource.actions)) {
+    const isList = name === "list";
+    const command = group.command(name, { isDefault: isList });
+    if (isList) rejectUnknownCommand(command, group);
+    fillCommand(command, resource, name, action);
+  }
+  const listing = list === undefined ? "" : "Without a command, runs `list`. ";
   const notes = `${listing}${resource.notes ?? ""}`.replace(/ ?\n/, "\n").trim();
   if (notes !== "") group.addHelpText("after", `\n${notes}`);
 }
 
-function addAction(group: Command, resource: Resource, name: string, action: Action): void {
-  const isList = name === "list";
-  const takes = action.takes ?? (isList ? "" : `<${resource.key}>`);
-  const command = group.command(name, { isDefault: isList }).description(action.help);
+function fillCommand(command: Command, resource: Resource, name: string, action: Action): void {
+  const takes = action.takes ?? (name === "list" ? "" : `<${resource.key}>`);
   const words = takes.split(" ").filter((word) => word !== "");
+  command.description(action.help);
   words.forEach((word, index) => {
     const { choices } = action;
     const isChosen = choices !== undefined && index === words.length - 1;
@@ -31,9 +37,7 @@ function addAction(group: Command, resource: Resource, name: string, action: Act
   const flags = [...(action.flags ?? []), ...(isListing(name, action) ? PAGE : [])];
   for (const option of flags.flatMap(({ options }) => options)) command.addOption(option);
   if (action.notes !== undefined) command.addHelpText("after", `\n${action.notes}`);
-  // An extra argument is most often a misspelt command.
-  command.allowExcessArguments(isList).action(async () => {
-    if (isList) rejectUnknownCommand(command, group);
+  command.action(async () => {
     const call = await findIds(resource, name, flags, readCall(command, name, action, flags));
     await (action.run?.(call) ?? runAction(resource, name, action, call));
   });

@@ -81,6 +81,10 @@ function pick(row: Row, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => (value as Row | null | undefined)?.[name], row);
 }
 
+export function isObject(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export function asText(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (Array.isArray(value)) return value.map(asText).join(", ");

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { getDatabasePath } from "../../config/store-url.ts";
+import { getDatabasePath } from "../config/store-url.ts";
 import {
   createAuditKey,
   createAuditVerifier,
@@ -10,14 +10,14 @@ import {
   type ChainFault,
   type AuditMark,
   type AuditRow,
-} from "../../model/audit.ts";
-import { findMasterKey } from "../../resources/secret-box.ts";
-import type { AuditPart } from "../../store/port/audit.ts";
-import { openAuditOf } from "../../store/sqlite/audit.ts";
-import { CommandFailure, usageFailure } from "../failure.ts";
-import { loadLocal, type LocalFlags } from "../local.ts";
-import { countOf, print, printJson } from "../output.ts";
-import { resolvePath } from "../surroundings.ts";
+} from "../model/audit.ts";
+import { findMasterKey } from "../resources/secret-box.ts";
+import type { AuditPart } from "../store/port/audit.ts";
+import { openAuditOf } from "../store/sqlite/audit.ts";
+import { CommandFailure, usageFailure } from "./failure.ts";
+import { loadLocal, type LocalFlags } from "./local.ts";
+import { countOf, print, printJson } from "./output.ts";
+import { resolvePath } from "./surroundings.ts";
 
 export interface VerifyAuditFlags extends LocalFlags {
   publicKey?: string;
