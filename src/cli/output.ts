@@ -141,6 +141,16 @@ export function openProgress(total: number, unit = "") {
   };
 }
 
+/** A bar for a task that reports which share of it is done. */
+export async function withProgress<T>(run: (onProgress: (share: number) => void) => Promise<T>): Promise<T> {
+  const progress = openProgress(100);
+  try {
+    return await run((share) => progress.show(Math.floor(share * 100)));
+  } finally {
+    progress.close();
+  }
+}
+
 /** Shows how far back a search has come; only on a terminal. */
 export function showSearchedUntil(time: string | null): void {
   const { stderr } = getSurroundings();

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
-import { findMasterKey as findMasterKeyFile, createSecretBox } from "../resources/secret-box.ts";
+import { createSecretBox, findMasterKey } from "../resources/secret-box.ts";
 import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/copy-database.ts";
 import { lockDataDir, makeDurableDirectory } from "../store/sqlite/data-dir.ts";
 import { addAuditEntry } from "../store/sqlite/local-writes.ts";
@@ -16,12 +16,12 @@ import {
   placeConfigFiles,
   rejectLackOfRoom,
 } from "./backup/place-files.ts";
-import { DATABASE, type Manifest, MASTER_KEY } from "./backup/manifest.ts";
+import { DATABASE, type Manifest, MASTER_KEY, sizeOf } from "./backup/manifest.ts";
 import { readArchive } from "./backup/archive.ts";
 import { CommandFailure } from "./failure.ts";
 import { loadLocal } from "./local.ts";
 import { openLocalAudit } from "./local-writes.ts";
-import { countOf, note, openProgress, printFacts, printJson } from "./output.ts";
+import { countOf, note, printFacts, printJson, withProgress } from "./output.ts";
 import { getSurroundings, resolvePath, runInterruptible } from "./surroundings.ts";
 
 /** The table that exists since there is an audit log. */
@@ -37,22 +37,14 @@ export interface RestoreFlags {
   json?: boolean;
 }
 
-interface Restored {
-  manifest: Manifest;
-  masterKey: ReturnType<typeof findMasterKey>;
-  /** Where the old data and files are kept. */
-  kept: string[];
-  configFiles: string[];
-}
+type Restored = Awaited<ReturnType<typeof restore>>;
 
 export async function runRestore(file: string, flags: RestoreFlags): Promise<void> {
   const archive = resolvePath(file);
   // Without --data-dir, the configuration here names the data dir; with it, that configuration may even be invalid.
   const dataDir = flags.dataDir === undefined ? loadLocal({}).config.dataDir : resolvePath(flags.dataDir);
-  const stamp = formatStamp(Date.now());
-  const restored = await runInterruptible((signal) =>
-    flags.dryRun === true ? rehearse(archive, dataDir, flags, signal) : restore(archive, dataDir, flags, stamp, signal),
-  );
+  const run = flags.dryRun === true ? rehearse : restore;
+  const restored = await runInterruptible((signal) => run(archive, dataDir, flags, signal));
   printRestored(archive, dataDir, restored, flags);
 }
 
@@ -61,19 +53,13 @@ async function rehearse(archive: string, dataDir: string, flags: RestoreFlags, s
   const stage = mkdtempSync(join(tmpdir(), "posthorn-restore-"));
   try {
     const manifest = await unpack(archive, stage, flags, signal);
-    return { manifest, masterKey: findMasterKey(manifest, dataDir), kept: [], configFiles: [] };
+    return { manifest, masterKey: locateMasterKey(manifest, dataDir), kept: [], configFiles: [] };
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
 }
 
-async function restore(
-  archive: string,
-  dataDir: string,
-  flags: RestoreFlags,
-  stamp: string,
-  signal: AbortSignal,
-): Promise<Restored> {
+async function restore(archive: string, dataDir: string, flags: RestoreFlags, signal: AbortSignal) {
   const old = listOldData(dataDir);
   if (old.length > 0 && flags.force !== true) {
     throw new CommandFailure(
@@ -84,21 +70,17 @@ async function restore(
   makeDurableDirectory(dataDir);
   // Held to the end: no gateway may start while old and new data are mixed.
   const lock = lockDataDir(dataDir);
+  const stamp = formatStamp(Date.now());
   const stage = openStage(dataDir, stamp);
   try {
     const manifest = await unpack(archive, stage.path, flags, signal);
-    const masterKey = findMasterKey(manifest, dataDir);
-    const kept = exchangeData(dataDir, stage.path, stamp, masterKey.found);
-    noteRestore(archive, dataDir, manifest);
-    const files = flags.config
-      ? placeConfigFiles(manifest, stage.path, resolvePath(flags.configDir), stamp)
-      : undefined;
-    return {
-      manifest,
-      masterKey,
-      kept: [...(kept === undefined ? [] : [kept]), ...(files?.kept ?? [])],
-      configFiles: files?.written ?? [],
-    };
+    const masterKey = locateMasterKey(manifest, dataDir);
+    const keptData = exchangeData(dataDir, stage.path, stamp, masterKey.found);
+    recordRestore(archive, dataDir, manifest);
+    const configDir = resolvePath(flags.configDir);
+    const files = flags.config ? placeConfigFiles(manifest, stage.path, configDir, stamp) : { written: [], kept: [] };
+    /** `kept`: where the old data and files are now. */
+    return { manifest, masterKey, kept: [...keptData, ...files.kept], configFiles: files.written };
   } finally {
     stage.remove();
     lock.release();
@@ -106,10 +88,10 @@ async function restore(
 }
 
 /** Writes into the audit log that it was restored. A log that was not in the backup begins at the next start. */
-function noteRestore(archive: string, dataDir: string, manifest: Manifest): void {
+function recordRestore(archive: string, dataDir: string, manifest: Manifest): void {
   if (manifest.tables[AUDIT_MARKS] === undefined) return;
   const given = getSurroundings().env["POSTHORN_MASTER_KEY"];
-  const keys = [given, findMasterKeyFile(dataDir)].filter((key) => key !== undefined);
+  const keys = [given, findMasterKey(dataDir)].filter((key) => key !== undefined);
   const masterKey = keys.find((key) => createSecretBox(key).fingerprint === manifest.master_key_fingerprint);
   if (masterKey === undefined) return note("this restore is not in the audit log: its key is not here");
   const details = { archive: basename(archive), backup_created_at: manifest.created_at };
@@ -121,29 +103,24 @@ function noteRestore(archive: string, dataDir: string, manifest: Manifest): void
   });
 }
 
-async function unpack(archive: string, folder: string, flags: RestoreFlags, signal: AbortSignal): Promise<Manifest> {
-  let progress: ReturnType<typeof openProgress> | undefined;
-  let total = 1;
-  try {
+function unpack(archive: string, folder: string, flags: RestoreFlags, signal: AbortSignal): Promise<Manifest> {
+  const configDir = resolvePath(flags.configDir);
+  return withProgress(async (onProgress) => {
     const manifest = await readArchive({
       file: archive,
       folder,
       signal,
       onManifest(found) {
         rejectNewer(found);
-        total = found.parts.reduce((sum, { bytes }) => sum + bytes, 1);
-        rejectLackOfRoom(folder, total);
-        if (flags.config) rejectLinks(found, resolvePath(flags.configDir));
-        if (flags.config && flags.force !== true) rejectConflicts(found, resolvePath(flags.configDir));
-        progress = openProgress(100);
+        rejectLackOfRoom(folder, sizeOf(found));
+        if (flags.config) rejectLinks(found, configDir);
+        if (flags.config && flags.force !== true) rejectConflicts(found, configDir);
       },
-      onProgress: (bytes) => progress?.show(Math.floor((bytes * 100) / total)),
+      onProgress,
     });
     checkDatabase(join(folder, DATABASE), manifest);
     return manifest;
-  } finally {
-    progress?.close();
-  }
+  });
 }
 
 function rejectNewer({ schema_version, posthorn_version }: Manifest): void {
@@ -241,26 +218,21 @@ export function findMissingVariables(
 }
 
 /**
- * Finds the master key that encrypted the secrets of a backup: where it comes `from`, in words; the key itself when it was
+ * The master key that encrypted the secrets of a backup: where it comes `from`, in words; the key itself when it was
  * in the data directory that is replaced; what the operator must do before a gateway can read the secrets.
  */
-function findMasterKey(
-  manifest: Manifest,
+function locateMasterKey(
+  { master_key_fingerprint: fingerprint, with_master_key: isInside }: Manifest,
   dataDir: string,
-): { from: string; found: string | undefined; missing: string | undefined } {
-  const { master_key_fingerprint: fingerprint, with_master_key } = manifest;
-  if (with_master_key) return { from: "in the backup", found: undefined, missing: undefined };
-  if (fingerprint === null) return { from: "none was created yet", found: undefined, missing: undefined };
-  const path = join(dataDir, MASTER_KEY);
-  const present = existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+): { from: string; found?: string; missing?: string } {
+  if (isInside) return { from: "in the backup" };
+  if (fingerprint === null) return { from: "none was created yet" };
+  const present = findMasterKey(dataDir);
   if (present !== undefined && createSecretBox(present).fingerprint === fingerprint) {
-    return { from: "the one that was already here", found: present, missing: undefined };
+    return { from: "the one that was already here", found: present };
   }
-  return {
-    from: "not in the backup",
-    found: undefined,
-    missing:
-      `the secrets are encrypted with a master key that is not in the backup (fingerprint ${fingerprint}). Put it into ` +
-      `${path}, or set POSTHORN_MASTER_KEY, before the gateway starts`,
-  };
+  const missing =
+    `the secrets are encrypted with a master key that is not in the backup (fingerprint ${fingerprint}). Put it into ` +
+    `${join(dataDir, MASTER_KEY)}, or set POSTHORN_MASTER_KEY, before the gateway starts`;
+  return { from: "not in the backup", missing };
 }

@@ -130,10 +130,7 @@ async function planOne(
     const note = isNew ? undefined : "the differences are known only after the things that it names are created";
     return { step: { ...step, act: isNew ? "create" : "change", fields: [], areSecretsChanged: false, note } };
   }
-  const answer = await client.send("POST", `${path}/plan`, {
-    json: sent,
-    expected: [400, 403, 409, 413, 422],
-  });
+  const answer = await client.send("POST", `${path}/plan`, { json: sent, expected: [400, 403, 409, 413, 422] });
   const planned = answer.read() as PlanAnswer & { detail?: string; code?: string };
   if (answer.status >= 400) return { refused: `${planned.detail} (${planned.code})` };
   if (isNew) return { step: { ...step, act: "create", fields: [], areSecretsChanged: false } };

@@ -55,6 +55,11 @@ export function createManifest(facts: Omit<Manifest, "format" | "version">): Man
   return { format: FORMAT, version: FORMAT_VERSION, ...facts };
 }
 
+/** The bytes of all parts; at least one, as a total to divide by. */
+export function sizeOf({ parts }: Pick<Manifest, "parts">): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 1);
+}
+
 export function parseManifest(text: string): Manifest {
   let value: unknown;
   try {

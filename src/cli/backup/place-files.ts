@@ -43,15 +43,14 @@ export function rejectLackOfRoom(folder: string, bytes: number): void {
 }
 
 /**
- * Moves the old data aside and the new data into its place. Returns where the old data is. Deletes nothing.
+ * Moves the old data aside and the new data into its place. Returns where old data is now. Deletes nothing.
  * `masterKey`: of this data, when it was found here and is not in the backup.
  */
-export function exchangeData(dataDir: string, stage: string, stamp: string, masterKey?: string): string | undefined {
+export function exchangeData(dataDir: string, stage: string, stamp: string, masterKey?: string): string[] {
   const old = listOldData(dataDir);
   const mark = setRestoreMark(dataDir);
-  let kept: string | undefined;
+  const kept = join(dataDir, KEPT + stamp);
   if (old.length > 0) {
-    kept = join(dataDir, KEPT + stamp);
     mkdirSync(kept, { mode: 0o700 });
     for (const name of old) renameSync(join(dataDir, name), join(kept, name));
     syncDirectory(kept);
@@ -60,7 +59,7 @@ export function exchangeData(dataDir: string, stage: string, stamp: string, mast
   else if (masterKey !== undefined) writePrivateFile(join(dataDir, MASTER_KEY), `${masterKey}\n`);
   renameSync(join(stage, DATABASE), join(dataDir, DATABASE));
   mark.remove();
-  return kept;
+  return old.length > 0 ? [kept] : [];
 }
 
 /** Where the configuration files of a backup go; the paths stay relative to the folder of posthorn.yaml. */

@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import type { Config } from "../../config/settings-tree.ts";
+import type { Status } from "../../../sdk/src/generated/shapes.ts";
 import { VERSION } from "../../config/version.ts";
 import type { ApiClient } from "../api-client.ts";
 import { describeFailure } from "../failure.ts";
@@ -13,12 +14,14 @@ export interface Answered {
   aheadMs: number | undefined;
 }
 
-export async function askGateway(client: ApiClient): Promise<Answered | { failure: string }> {
+/** Why it did not answer, when it did not. */
+export async function askGateway(client: ApiClient): Promise<{ answered?: Answered; failure?: string }> {
   try {
     const answer = await client.get("/readyz", {}, [503]);
     const readiness = answer.read() as Answered["readiness"];
     if (readiness.store === undefined) return { failure: `The server at ${client.url} is not a Posthorn gateway.` };
-    return { readiness, aheadMs: answer.date === undefined ? undefined : Date.parse(answer.date) - Date.now() };
+    const aheadMs = answer.date === undefined ? undefined : Date.parse(answer.date) - Date.now();
+    return { answered: { readiness, aheadMs } };
   } catch (error) {
     return { failure: describeFailure(error) };
   }
@@ -77,14 +80,6 @@ export function checkVersion({ readiness }: Answered, report: Report): void {
   const { version } = readiness;
   if (version === VERSION) return report("ok", `the gateway and this command have the same version, ${VERSION}`);
   report("warning", `the gateway is ${version}, this command ${VERSION}. Restart the gateway after an upgrade`);
-}
-
-interface Status {
-  active_alerts: number;
-  targets: { name: string; mode: string; last_error: string | null }[];
-  connections: { kind: string; name: string; state: string; reason: string | null }[];
-  suspended: { subscription: string }[];
-  retention: { days: number | null; due_events: number | null; behind_s: number | null };
 }
 
 /** For a gateway elsewhere, whose files are not here, only its answers can be checked. */

@@ -48,9 +48,7 @@ export const RESOURCE: Resource = {
         flag(
           "--type <type>",
           "only this event type, or types that match a pattern: * is one word, # any number of words",
-          {
-            field: "event_type",
-          },
+          { field: "event_type" },
         ),
         flag("--source <name>", "only from this source"),
         flag("--since <time>", "received since this time: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
@@ -70,10 +68,7 @@ export const RESOURCE: Resource = {
         flag(
           "--subscription <name>",
           "only to this subscription, by name or id, even if it did not get the event before",
-          {
-            field: "subscription_id",
-            named: SUBSCRIPTION,
-          },
+          { field: "subscription_id", named: SUBSCRIPTION },
         ),
       ],
       print: printReplay,

@@ -115,10 +115,7 @@ export const OWNER = flag("--tenant <tenant>", "its tenant (for keys that are no
 export const IDEMPOTENCY_KEY = flag(
   "--idempotency-key <key>",
   "repeating a request with the same key creates nothing twice",
-  {
-    field: "idempotency-key",
-    place: "header",
-  },
+  { field: "idempotency-key", place: "header" },
 );
 export const IF_MATCH = flag("--if-match <etag>", "only if this is still its version", {
   field: "if-match",

@@ -31,10 +31,7 @@ export const RESOURCE: Resource = {
         flag(
           "--overlap <duration>",
           "how long both secrets sign: 14d, 2h; 0 ends the old one immediately (default: 14d)",
-          {
-            field: "overlap_s",
-            read: readDuration,
-          },
+          { field: "overlap_s", read: readDuration },
         ),
         flag("--secret-file <path>", "read the new secret from a file, or - for standard input", {
           field: "secret",

@@ -59,16 +59,10 @@ const EXCEPTIONS: Exceptions = {
   ordered: { off: "in any order" },
   on_dead_head: { flag: "--on-dead-head <what>" },
   on_give_up: { flag: "--on-give-up <what>" },
-  give_up_on: {
-    flag: "--give-up-on <status...>",
-    read: (status, name) => readNumber(status, name),
-  },
+  give_up_on: { flag: "--give-up-on <status...>", read: readNumber },
   target: { flag: "--target <name>" },
   resume_when_healthy: { flag: "--resume-when-healthy <yes|no>", read: readYesNo },
-  retry_policy: {
-    flag: "--retry-policy <name>",
-    help: "how often it is retried, and after which waits",
-  },
+  retry_policy: { flag: "--retry-policy <name>", help: "how often it is retried, and after which waits" },
   allowed_ips: { flag: "--allowed-ip <cidr...>" },
   signature_header: { flag: "--signature-header <name>", help: "header of the plain HMAC signature" },
   forward_headers: { flag: "--forward-header <name...>" },
@@ -273,11 +267,7 @@ export const RESOURCE: Resource = {
       print: (row) => void (row["result"] !== undefined && printFields(TEST, row)),
       check: checkTest,
     },
-    stats: {
-      help: "show success rates and latencies of the last hour and day",
-      method: "GET",
-      print: printStatistics,
-    },
+    stats: { help: "show success rates and latencies of the last hour and day", method: "GET", print: printStatistics },
     history: { help: "list the changes of its status, latest first", columns: STATUS_CHANGES },
     recover: {
       help: "deliver again the events that it missed",
