@@ -42,10 +42,10 @@ async function runArguments(args: readonly string[]): Promise<number> {
 
 /** An answer that no command understands is either a bug, or not from a gateway. */
 async function explain(error: unknown): Promise<string> {
-  const { url } = getSurroundings().asked;
-  if (!(error instanceof TypeError) || url === undefined) return describeFailure(error);
+  const { client } = getSurroundings().asked;
+  if (!(error instanceof TypeError) || client === undefined) return describeFailure(error);
   const { explainNoGateway, findVersion } = await import("./api-client.ts");
-  return describeFailure((await findVersion(url)) === undefined ? explainNoGateway(url) : error);
+  return describeFailure((await findVersion(client.url)) === undefined ? explainNoGateway(client.url) : error);
 }
 
 /** Commander's text is `error: missing required argument 'id'`, sometimes with a suggestion in a second line. */

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Environment, readEnvironment } from "../config/environment.ts";
+import type { ApiClient } from "./api-client.ts";
 import { CommandFailure, EXIT_INTERRUPTED, ReportedFailure } from "./failure.ts";
 
 /** All that a command reads from and writes to outside of its arguments. A program may run several at once. */
@@ -16,8 +17,8 @@ export interface Surroundings {
   /** The folder that paths are relative to. */
   readonly cwd: string;
   readonly signals: Signals;
-  /** The gateway that the command asks, once it does. */
-  readonly asked: { url?: string };
+  /** Connected to the gateway, once the command needs it. */
+  readonly asked: { client?: ApiClient };
 }
 
 export interface Output extends NodeJS.WritableStream {
@@ -77,7 +78,6 @@ export function resolvePath(path: string): string {
 }
 
 /** What a command does when it is told to end. The same signal again ends the process at once. */
-
 export function openInterruption(names: readonly Signal[] = ["SIGINT", "SIGTERM"]) {
   const { signals } = getSurroundings();
   const controller = new AbortController();

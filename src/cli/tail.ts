@@ -1,62 +1,65 @@
 import type { StreamAttempt, StreamEvent, StreamGap } from "../../sdk/src/generated/shapes.ts";
 import type { ServerSentEvent } from "../../sdk/src/client/server-sent-events.ts";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
+import { DEAD_REASONS, DELIVERY_STATES } from "../model/delivery.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
-import { type ClientFlags, connect } from "./connect.ts";
+import { connect } from "./connect.ts";
 import { followStream } from "./event-stream.ts";
 import { formatAgo, formatBytes, note, print, printEscaped, shorten } from "./output.ts";
 import { readTime } from "./read-value.ts";
-import { findId, SUBSCRIPTION } from "./resources/resource.ts";
+import { asText } from "./resources/fields.ts";
+import { flag, ownFlag } from "./resources/flags.ts";
+import { type Call, type SingleAction, SUBSCRIPTION } from "./resources/resource.ts";
 import { openInterruption } from "./surroundings.ts";
 import { findTerminal } from "./terminal.ts";
 
-export interface TailFlags extends ClientFlags {
-  frames?: string;
-  type?: string;
-  source?: string;
-  tenant?: string;
-  subscription?: string;
-  status?: string;
-  reason?: string;
-  id?: string;
-  orderingKey?: string;
-  label?: string[];
-  unmatched?: boolean;
-  rule?: string;
-  severity?: string;
-  since?: string;
-  body?: boolean;
-  after?: string;
-  follow: boolean;
-}
+export const ACTION: SingleAction = {
+  method: "GET",
+  flags: [
+    flag("--frames <list>", "which of event,attempt,mode,alert (default: all)", { field: "types" }),
+    flag("--type <type>", "only this event type, or types that match a pattern: * is one word, # any number of words", {
+      field: "event_type",
+    }),
+    flag("--source <name>", "only from this source"),
+    flag("--tenant <tenant>", "only of this tenant (for keys that are not bound to a tenant)", { field: "tenant_id" }),
+    flag("--subscription <name>", "only attempts and events of this subscription, by name or id", {
+      field: "subscription_id",
+      named: SUBSCRIPTION,
+    }),
+    flag("--status <status>", "only attempts whose delivery has this status", { choices: DELIVERY_STATES }),
+    flag("--reason <reason>", "only attempts whose delivery is dead for this", { choices: DEAD_REASONS }),
+    flag("--id <id>", "only of the event with this id; ID* means those that begin so"),
+    flag("--ordering-key <key>", "only of events with this ordering key"),
+    flag("--label <name[=value]...>", "only events with this member of the metadata; may be given several times"),
+    flag("--unmatched", "only events that no subscription wanted"),
+    flag("--rule <rule>", "only alerts of this rule", { choices: ALERT_RULE_NAMES }),
+    flag("--severity <severity>", "only alerts of this severity", { choices: ALERT_SEVERITIES }),
+    flag("--since <time>", "begin with events received since this time: RFC 3339, or 15m, 2h, 7d ago", {
+      read: readTime,
+    }),
+    flag("--body", "show the payloads of events"),
+    ownFlag("--after <id>", "continue after the frame with this id (--json prints the ids)"),
+    ownFlag("--no-follow", "end after showing what exists now"),
+  ],
+  run: tail,
+  notes: `Reconnects when the connection is lost, and continues where it was.
+
+Examples:
+  posthorn tail
+  posthorn tail --type 'order.#' --body
+  posthorn tail --frames attempt --status dead --json
+  posthorn tail --ordering-key order-4711 --since 2h`,
+};
 
 /** Runs until a signal ends it or, without following, until everything was shown. */
-export async function runTail(flags: TailFlags): Promise<void> {
+async function tail({ query, flags }: Call): Promise<void> {
   const client = await connect(flags);
-  const subscription =
-    flags.subscription === undefined ? undefined : await findId(client, SUBSCRIPTION, flags.subscription);
   const { signal, close } = openInterruption();
   const { hasColour } = findTerminal();
   const show = flags.json === true ? showJson : (frame: ServerSentEvent) => printEscaped(formatFrame(frame, hasColour));
   const frames = followStream(client, {
-    query: {
-      types: flags.frames,
-      event_type: flags.type,
-      source: flags.source,
-      tenant_id: flags.tenant,
-      subscription_id: subscription,
-      status: flags.status,
-      reason: flags.reason,
-      id: flags.id,
-      ordering_key: flags.orderingKey,
-      label: flags.label,
-      unmatched: flags.unmatched === true ? "true" : undefined,
-      rule: flags.rule,
-      severity: flags.severity,
-      since: flags.since === undefined ? undefined : readTime(flags.since, "--since"),
-      body: flags.body === true ? "true" : undefined,
-      follow: flags.follow ? undefined : "false",
-    },
-    after: flags.after,
+    query: { ...query, follow: flags["follow"] === false ? "false" : undefined },
+    after: asText(flags["after"]),
     signal,
     opening: `following ${client.url}`,
   });

@@ -9,10 +9,11 @@ import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
 import { countOf, note, openProgress, print, printFacts, printJson } from "./output.ts";
 import { HEADER, isJson, readBytes, readCount, readPairs, readPayload, readSecret } from "./read-value.ts";
 import { asText, type Row } from "./resources/fields.ts";
-import { listAll } from "./resources/resource.ts";
+import { ownFlag } from "./resources/flags.ts";
+import { type Call, listAll, type SingleAction } from "./resources/resource.ts";
 import { getSurroundings } from "./surroundings.ts";
 
-export interface TriggerFlags extends ClientFlags {
+interface TriggerFlags extends ClientFlags {
   to?: string;
   secret?: string;
   secretFile?: string;
@@ -26,11 +27,34 @@ const MAX_COUNT = 1_000_000;
 /** Up to this many requests are reported one by one. */
 const MAX_SHOWN = 20;
 
-export async function runTrigger(
-  provider: string | undefined,
-  event: string | undefined,
-  flags: TriggerFlags,
-): Promise<void> {
+export const ACTION: SingleAction = {
+  takes: "[provider] [event]",
+  flags: [
+    ownFlag("--to <source>", "the source (default: the only one of that kind)"),
+    ownFlag(
+      "--secret-file <path>",
+      "a file with the secret of the source (default: from posthorn.yaml in this folder)",
+    ),
+    ownFlag("--secret <secret>", "the secret itself, which others on this machine can see; or @FILE"),
+    ownFlag(
+      "--data <json>",
+      "a body of your own, as JSON, @FILE, or - for standard input; it is signed like the sample",
+    ),
+    ownFlag("-H, --header <name: value...>", "a further header; may be given several times"),
+    ownFlag("-n, --count <number>", "send this many requests, each with its own id", { default: "1" }),
+    ownFlag("--public-url <url>", "the gateway's public URL, for providers that sign the URL"),
+  ],
+  run: trigger,
+  notes: `Without a provider, lists all providers with their events; without an event, the events of the provider.
+A gateway never shows the secrets of a source, so they must be given.
+
+Examples:
+  posthorn trigger
+  posthorn trigger github push --secret "It's a Secret to Everybody"
+  posthorn trigger stripe invoice.paid --to shop-payments --secret-file stripe-secret.txt --count 10`,
+};
+
+async function trigger({ args: [provider, event], flags }: Call<TriggerFlags>): Promise<void> {
   const samples = await loadSamples();
   if (provider === undefined) return listSamples(samples, flags.json === true);
   const sample = getSample(samples, provider);

@@ -7,23 +7,60 @@ import { CommandFailure, ReportedFailure, usageFailure } from "../failure.ts";
 import { countOf, note, openProgress, printEscaped, printJson, shorten } from "../output.ts";
 import { getSurroundings } from "../surroundings.ts";
 import { isObject } from "../resources/fields.ts";
+import { ownFlag } from "../resources/flags.ts";
+import type { Call, SingleAction } from "../resources/resource.ts";
 import { createPaint, findTerminal, type Style } from "../terminal.ts";
 import { type FieldChange, makePlan, type Plan, type Step } from "./plan.ts";
 
-export interface DiffFlags extends ClientFlags {
+interface DeclaredFlags extends ClientFlags {
   file: string;
   prune?: boolean;
+  /** Of `diff`. */
   exitCode?: boolean;
-}
-
-export interface ApplyFlags extends DiffFlags {
+  /** Of `apply`. */
   yes?: boolean;
 }
+
+const FLAGS = [
+  ownFlag("-f, --file <file>", "the file, like a posthorn.yaml", { isRequired: true }),
+  ownFlag("--prune", "also delete what the file does not declare; only for the kinds that the file lists"),
+];
+
+const NOTES = `Compares tenants, event types, targets, subscriptions and sources by their names. All other settings of the
+file belong to the gateway process itself and are ignored. Anything that the gateway's own posthorn.yaml
+declares is reported and skipped.`;
+
+export const DIFF: SingleAction = {
+  flags: [...FLAGS, ownFlag("--exit-code", "exit with code 4 when there is something to change")],
+  run: diff,
+  notes: `${NOTES}
+
+Exit codes: 0 compared, 1 failed or rejected by the gateway, 2 wrong usage, 3 invalid file.
+
+Examples:
+  posthorn diff -f posthorn.yaml
+  posthorn diff -f posthorn.yaml --prune --exit-code`,
+};
+
+export const APPLY: SingleAction = {
+  flags: [...FLAGS, ownFlag("-y, --yes", "make the changes without asking first")],
+  run: apply,
+  notes: `${NOTES}
+
+Shows the plan and asks before it changes anything. Deletes nothing without --prune. A change that somebody
+else makes in the meantime is not overwritten: the command fails, and can be run again.
+
+Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 invalid file.
+
+Examples:
+  posthorn apply -f posthorn.yaml
+  posthorn apply -f posthorn.yaml --prune --yes`,
+};
 
 /** Not one of the exit codes of all commands; only used with `--exit-code`. */
 const EXIT_DIFFERENT = 4;
 
-export async function runDiff(flags: DiffFlags): Promise<void> {
+async function diff({ flags }: Call<DeclaredFlags>): Promise<void> {
   const { plan } = await planFor(flags);
   if (flags.json === true) showPlanAsJson(plan, false);
   else showPlan(plan);
@@ -31,7 +68,7 @@ export async function runDiff(flags: DiffFlags): Promise<void> {
   if (flags.exitCode === true && plan.steps.length > 0) throw new ReportedFailure(EXIT_DIFFERENT);
 }
 
-export async function runApply(flags: ApplyFlags): Promise<void> {
+async function apply({ flags }: Call<DeclaredFlags>): Promise<void> {
   const { client, plan } = await planFor(flags);
   if (flags.json !== true) showPlan(plan);
   failIfRejected(plan);
@@ -43,7 +80,7 @@ export async function runApply(flags: ApplyFlags): Promise<void> {
   else if (plan.steps.length > 0) note(`${countOf(plan.steps.length, "change")} made at ${client.url}`);
 }
 
-async function planFor(flags: DiffFlags): Promise<{ client: ApiClient; plan: Plan }> {
+async function planFor(flags: DeclaredFlags): Promise<{ client: ApiClient; plan: Plan }> {
   const { env, cwd } = getSurroundings();
   const file = loadDeclared({ file: flags.file, env, cwd });
   const client = await connect(flags);

@@ -11,6 +11,8 @@ import { followStream } from "../event-stream.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { countOf, note, print, printEscaped } from "../output.ts";
 import { readCount, readTime } from "../read-value.ts";
+import { ownFlag } from "../resources/flags.ts";
+import type { Call, SingleAction } from "../resources/resource.ts";
 import { getSurroundings, openInterruption } from "../surroundings.ts";
 import {
   buildDelivery,
@@ -23,7 +25,7 @@ import {
 import { describeAnswer, describeConsequence, describeRequest, describeWhole, headersOf } from "./listen-line.ts";
 import { askLocalServer, type LocalAnswer, type NoAnswer } from "./local-server.ts";
 
-export interface ListenFlags extends ClientFlags {
+interface ListenFlags extends ClientFlags {
   to: string;
   from: string;
   fail?: string;
@@ -36,8 +38,35 @@ export interface ListenFlags extends ClientFlags {
 
 const AWAY_RETRY_MS = 1000;
 
+export const ACTION: SingleAction = {
+  takes: "[source-or-subscription]",
+  flags: [
+    ownFlag("--to <url>", "the local server: http://localhost:3000/hooks, or a port", { isRequired: true }),
+    ownFlag("--from <when>", "where to begin: now, last (where the last run ended), or how long ago, like 15m", {
+      default: "last",
+    }),
+    ownFlag("--fail <status>", "send nothing, and show what the gateway would do after an answer with this status"),
+    ownFlag("-v, --verbose", "show headers and bodies too"),
+    ownFlag("--no-wait", "do not wait for a local server that is not running: skip the event"),
+    ownFlag("--no-follow", "end after forwarding what exists now"),
+  ],
+  run: listen,
+  notes: `A source's requests are forwarded with their method, path, query, headers and bytes. For a subscription, it forwards the
+request that the destination gets, with the gateway's signature (for keys with the scope admin).
+Its deliveries continue as usual: the answers of the local server do not affect them.
+Without a name, all incoming requests are forwarded.
+
+It reconnects when the connection is lost. Its position is saved for the next run, so nothing that arrives
+in the meantime is missed.
+
+Examples:
+  posthorn listen github --to http://localhost:3000/hooks
+  posthorn listen erp-orders --to 3000 --from 2h --verbose
+  posthorn listen erp-orders --to 3000 --fail 503`,
+};
+
 /** Runs until a signal ends it or, without following, until everything was forwarded. */
-export async function runListen(given: string | undefined, flags: ListenFlags): Promise<void> {
+async function listen({ args: [given], flags }: Call<ListenFlags>): Promise<void> {
   const to = readTarget(flags.to);
   const fail = flags.fail === undefined ? undefined : readCount(flags.fail, "--fail", { min: 100, max: 599 });
   const client = await connect(flags);

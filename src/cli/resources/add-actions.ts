@@ -1,32 +1,35 @@
 import { Argument, type Command } from "commander";
-import { addClientOptions, rejectUnknownCommand } from "../client-commands.ts";
+import { addClientOptions, rejectUnknownCommand } from "../local-commands.ts";
 import { connect } from "../connect.ts";
 import { CommandFailure } from "../failure.ts";
 import { print } from "../output.ts";
 import { printFields, wholeOf, type Row } from "./fields.ts";
-import { type Action, type Call, findId, placeOf, type Resource } from "./resource.ts";
+import { type Action, type Call, findId, placeOf, type Resource, type SingleAction } from "./resource.ts";
 import { findMember, readFlags, setField, type Flag } from "./flags.ts";
 import { PAGE, printList } from "./list.ts";
 
-/** Adds the commands of a resource to its group. A group without a command runs its list; one with no other is the list. */
+/** Adds the commands of a resource to its group. A group without a command runs its list. */
 export function addActions(group: Command, resource: Resource): void {
-  const { list, ...others } = resource.actions;
-  if (list !== undefined && Object.keys(others).length === 0) return fillCommand(group, resource, "list", list);
   for (const [name, action] of Object.entries(resource.actions)) {
     const isList = name === "list";
-    const command = group.command(name, { isDefault: isList });
+    const command = group.command(name, { isDefault: isList }).description(action.help);
     if (isList) rejectUnknownCommand(command, group);
-    fillCommand(command, resource, name, action);
+    fillCommand(command, resource, action);
   }
-  const listing = list === undefined ? "" : "Without a command, runs `list`. ";
+  const listing = "list" in resource.actions ? "Without a command, runs `list`. " : "";
   const notes = `${listing}${resource.notes ?? ""}`.replace(/ ?\n/, "\n").trim();
   if (notes !== "") group.addHelpText("after", `\n${notes}`);
 }
 
-function fillCommand(command: Command, resource: Resource, name: string, action: Action): void {
+/** Fills a command that belongs to no group. */
+export function addSingleAction(command: Command, action: SingleAction): void {
+  fillCommand(command, { path: "", key: "", actions: {} }, { takes: "", help: "", ...action } as Action);
+}
+
+function fillCommand(command: Command, resource: Resource, action: Action): void {
+  const name = command.name();
   const takes = action.takes ?? (name === "list" ? "" : `<${resource.key}>`);
   const words = takes.split(" ").filter((word) => word !== "");
-  command.description(action.help);
   words.forEach((word, index) => {
     const { choices } = action;
     const isChosen = choices !== undefined && index === words.length - 1;

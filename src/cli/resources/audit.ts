@@ -2,9 +2,9 @@ import type { ApiClient } from "../api-client.ts";
 import { connect } from "../connect.ts";
 import { printDocument } from "../output.ts";
 import { ago, asText, firstOf, isObject, type Field, type Row } from "./fields.ts";
-import { flag } from "./flags.ts";
+import { flag, ownFlag } from "./flags.ts";
 import { printList } from "./list.ts";
-import { type Call, KEY, listNames, type Named, type Resource, SUBSCRIPTION } from "./resource.ts";
+import { type Call, KEY, listNames, type Named, type SingleAction, SUBSCRIPTION } from "./resource.ts";
 
 const PATH = "/api/v1/audit";
 
@@ -18,29 +18,23 @@ const COLUMNS: readonly Field[] = [
   ["CHANGED", "before after details", describeChanges],
 ];
 
-export const RESOURCE: Resource = {
-  path: PATH,
-  key: "seq",
-  actions: {
-    list: {
-      help: "list who changed what, latest first; or export the whole log",
-      flags: [
-        flag("--actor <actor>", "key:ID, config, gateway or local:USER"),
-        flag("--act <act>", "such as subscription.update"),
-        flag("--kind <kind>", "only changes of this kind of resource: subscription, source, key …"),
-        flag("--id <id>", "only changes of the resource with this id; needs --kind"),
-        flag("--tenant <tenant>", "only changes in this tenant", { field: "tenant_id" }),
-        flag("--since <time>", "at this time or later (RFC 3339)"),
-        flag("--until <time>", "before this time (RFC 3339)"),
-        flag("--export", "print all entries as NDJSON, for verify-audit", { place: "here" }),
-      ],
-      run: listAudit,
-      notes: `Examples:
+export const ACTION: SingleAction = {
+  columns: COLUMNS,
+  flags: [
+    flag("--actor <actor>", "key:ID, config, gateway or local:USER"),
+    flag("--act <act>", "such as subscription.update"),
+    flag("--kind <kind>", "only changes of this kind of resource: subscription, source, key …"),
+    flag("--id <id>", "only changes of the resource with this id; needs --kind"),
+    flag("--tenant <tenant>", "only changes in this tenant", { field: "tenant_id" }),
+    flag("--since <time>", "at this time or later (RFC 3339)"),
+    flag("--until <time>", "before this time (RFC 3339)"),
+    ownFlag("--export", "print all entries as NDJSON, for verify-audit"),
+  ],
+  run: listAudit,
+  notes: `Examples:
   posthorn audit --kind subscription --since 2026-11-16T00:00:00Z
   posthorn audit --actor gateway
   posthorn audit --export > audit.ndjson`,
-    },
-  },
 };
 
 async function listAudit(call: Call): Promise<void> {

@@ -47,6 +47,10 @@ export function flag(flags: string, help: string, settings: FlagSettings = {}): 
   };
 }
 
+/** A flag for the command itself: nothing of it is sent. */
+export const ownFlag = (flags: string, help: string, settings: FlagSettings = {}): Flag =>
+  flag(flags, help, { ...settings, place: "here" });
+
 /** `--x` and `--no-x`. */
 export function switchFlag(
   name: string,

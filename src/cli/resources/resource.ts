@@ -73,11 +73,14 @@ export interface Action {
   run?(call: Call): Promise<void>;
 }
 
+/** A command that belongs to no group. Its help is in the list of all commands. `run` declares the type of its flags. */
+export type SingleAction = Omit<Action, "help" | "run"> & { run(call: Call<never>): Promise<void> };
+
 /** The arguments and flags of a command. For `create`, the argument also becomes a member of that name. */
-export interface Call extends Input {
+export interface Call<Flags = ClientFlags & Readonly<Record<string, unknown>>> extends Input {
   readonly args: readonly (string | undefined)[];
   /** As commander parsed them. */
-  readonly flags: ClientFlags & Readonly<Record<string, unknown>>;
+  readonly flags: Flags;
 }
 
 export function placeOf({ path }: Pick<Resource, "path">, key: string | undefined, below = ""): string {
