@@ -8,9 +8,7 @@ import { createPaint, type Style, type Terminal } from "./terminal.ts";
 export interface ActivityLinesOptions {
   write: (line: string) => void;
   findTerminal: () => Terminal;
-  /** Wall time in ms. */
   now: () => number;
-  /** Runs something once, after so many ms. */
   later: (run: () => void, ms: number) => void;
 }
 
@@ -18,7 +16,6 @@ export interface ActivityLinesOptions {
 const LINES_PER_S = 20;
 const FAILURES_PER_S = 10;
 const SECOND_MS = 1000;
-/** Outcomes of messages that need nobody's attention. */
 const GOOD_OUTCOMES: ReadonlySet<string> = new Set(["accepted", "duplicate", "ignored"]);
 /** Requests that come every few seconds and say nothing new. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
@@ -122,7 +119,6 @@ function formatWait(ms: number): string {
   return ms < 2 * HOUR_MS ? `${Math.round(ms / MINUTE_MS)} min` : `${Math.round(ms / HOUR_MS)} h`;
 }
 
-/** The local time of day. */
 function timeOf(wallMs: number): string {
   const date = new Date(wallMs);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");

@@ -31,7 +31,6 @@ export interface BackupFlags extends LocalFlags {
   force?: boolean;
 }
 
-/** Reads the files of a gateway that may be running. The gateway is not involved. */
 export async function runBackup(file: string | undefined, flags: BackupFlags): Promise<void> {
   const { withEvents = false, withMasterKey = false } = flags;
   const loaded = loadLocal(flags);
@@ -173,7 +172,6 @@ export function readConfigurationFiles({ config, origins }: LoadedConfig, file: 
     needed_variables: toList(needed),
     /** These have a default in the file. */
     defaulted_variables: toList(defaulted),
-    /** Secret settings whose values are written in the file itself. */
     secretsInClear: findSecretsInClear(text, config),
   };
 }

@@ -8,7 +8,6 @@ import type { Resource, SingleAction } from "./resources/resource.ts";
 interface TopCommand {
   /** Adds the command with all that `posthorn --help` shows of it. */
   add(program: Command): void;
-  /** A group whose commands are added later. */
   readonly name?: string;
   /** Adds the group's commands before its help or one of them runs: loading all schemas would slow every start. */
   fill?(command: Command): Promise<void>;
@@ -21,7 +20,6 @@ const COMMAND_LINE: CommandLine = {
   open: async (flags) => (await import("./connect.ts")).openCommandTools(flags),
 };
 
-/** By the heading that they stand below. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
   "Run a gateway:": [
     { add: local.addStart },

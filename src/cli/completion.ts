@@ -16,13 +16,10 @@ export async function printCompletion(shell: Shell): Promise<void> {
   getSurroundings().stdout.write(WRITERS[shell](listNodes(program)));
 }
 
-/** The completions of one command. */
 interface CommandNode {
-  /** `posthorn events list`. */
   readonly path: string;
   readonly commands: readonly Word[];
   readonly flags: readonly FlagWord[];
-  /** The choices for its last argument. */
   readonly values: readonly string[];
 }
 
@@ -36,7 +33,6 @@ interface FlagWord extends Word {
   readonly values: readonly string[];
 }
 
-/** A command and all its subcommands. */
 function listNodes(command: Command, parent = ""): readonly CommandNode[] {
   const path = `${parent} ${command.name()}`.trim();
   // A group without a subcommand runs its list, so it accepts the flags of the list.
@@ -138,7 +134,6 @@ function listWords({ commands, flags, values }: CommandNode): string {
   return [...commands, ...values.map((word) => ({ word, help: "" })), ...flags].map(toEntry).join(" ");
 }
 
-/** A colon separates a word from its help. */
 function toEntry({ word, help }: Word): string {
   return quote(help === "" ? word.replaceAll(":", "\\:") : `${word.replaceAll(":", "\\:")}:${help}`);
 }

@@ -40,7 +40,6 @@ async function openClient(flags: ClientFlags, options: { needsKey: boolean }): P
   return createApiClient(url, isLocal ? findLocalKey(await loadLocalConfig(env)) : undefined);
 }
 
-/** The address that the flags or the environment name. */
 export function findGivenUrl({ url }: Pick<ClientFlags, "url">, env = getSurroundings().env): string | undefined {
   return url ?? findVariable(env, "POSTHORN_URL");
 }
@@ -120,7 +119,6 @@ export function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** What a command of a plugin works with. */
 export async function openCommandTools(flags: ClientFlags): Promise<CommandTools> {
   const client = await connect(flags);
   const wrap = ({ text, read }: ApiAnswer) => ({ text, parse: read });

@@ -35,7 +35,6 @@ export function note(text: string): void {
 const NOTE_INDENT = "  ";
 
 export interface TableChoices {
-  /** Do not fit the table to the terminal's width. */
   isWide?: boolean | undefined;
   /** Headings of the columns that a narrow terminal leaves out, in this order. */
   expendable?: readonly string[] | undefined;
@@ -151,7 +150,6 @@ export async function withProgress<T>(run: (onProgress: (share: number) => void)
   }
 }
 
-/** Shows how far back a search has come; only on a terminal. */
 export function showSearchedUntil(time: string | null): void {
   const { stderr } = getSurroundings();
   if (stderr.isTTY === true)

@@ -66,7 +66,6 @@ function suggestLonger(said: string, command: Command): string {
   return longer.length === 0 ? "" : `(Did you mean ${longer.join(" or ")}?)`;
 }
 
-/** The command that the arguments name. */
 function findCommand(program: Command, args: readonly string[]): Command {
   let command = program;
   for (const word of args) {
@@ -77,7 +76,6 @@ function findCommand(program: Command, args: readonly string[]): Command {
   return command;
 }
 
-/** `posthorn events list`. */
 function commandLineOf(command: Command): string {
   const { parent } = command;
   return parent === null ? command.name() : `${commandLineOf(parent)} ${command.name()}`;
@@ -105,7 +103,6 @@ export function createProgram(complain: (text: string) => void = () => undefined
       // A long list is read by its names; what each takes is in its own help.
       subcommandTerm: (command) => (command.parent === program ? command.name() : usual.subcommandTerm(command)),
     })
-    // All commands added below inherit these settings.
     .exitOverride()
     .configureOutput({
       outputError: complain,

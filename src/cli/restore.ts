@@ -30,7 +30,6 @@ const AUDIT_MARKS = "audit_marks";
 export interface RestoreFlags {
   dataDir?: string;
   configDir: string;
-  /** False with `--no-config`. */
   config: boolean;
   dryRun?: boolean;
   force?: boolean;
@@ -79,7 +78,6 @@ async function restore(archive: string, dataDir: string, flags: RestoreFlags, si
     recordRestore(archive, dataDir, manifest);
     const configDir = resolvePath(flags.configDir);
     const files = flags.config ? placeConfigFiles(manifest, stage.path, configDir, stamp) : { written: [], kept: [] };
-    /** `kept`: where the old data and files are now. */
     return { manifest, masterKey, kept: [...keptData, ...files.kept], configFiles: files.written };
   } finally {
     stage.remove();
@@ -201,7 +199,6 @@ function printRestored(archive: string, dataDir: string, restored: Restored, fla
 const OF_THE_MACHINE = /^POSTHORN_(?:DATA_DIR|HOST|PORT|LOG_LEVEL|LOG_FILE|URL|API_KEY)(?:_FILE)?$/;
 const OF_MASTER_KEY = /^POSTHORN_MASTER_KEY(?:_FILE)?$/;
 
-/** Variables that the backed-up configuration used and that are not set here. */
 export function findMissingVariables(
   { variables, needed_variables: needed, defaulted_variables: defaulted }: Manifest,
   env: Environment,

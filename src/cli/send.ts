@@ -63,9 +63,7 @@ const MAX_COUNT = 10_000_000;
 const MAX_BATCH_EVENTS = 500;
 const MAX_BATCH_BYTES = 8 * 1_048_576;
 const PARALLEL_WEBHOOKS = 16;
-/** Up to this many events are reported one by one. */
 const MAX_SHOWN = 20;
-/** The most results kept in memory for --json. */
 const MAX_KEPT = 100_000;
 
 async function send({ args: [eventType], body: fields, flags }: Call<SendFlags>): Promise<void> {
@@ -169,7 +167,6 @@ function createSummary(count: number) {
       }
       progress.show(totals.sent);
     },
-    /** Called when the user does not want to wait any longer. */
     leave(): void {
       progress.close();
       note(

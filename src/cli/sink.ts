@@ -22,7 +22,6 @@ const FAILING_STATUS = 503;
 const MAX_KEPT_BYTES = 1_048_576;
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** Runs until a signal ends it. */
 export async function runSink(flags: SinkFlags): Promise<void> {
   const port = readCount(flags.port, "--port", { min: 0, max: 65_535 });
   const status = readCount(flags.status, "--status", { min: 200, max: 599 });
@@ -67,7 +66,6 @@ interface Arrival {
   attempt: number | null;
   content_type: string | null;
   size: number;
-  /** Undefined when no secret was given. */
   signature?: { standard: boolean; plain: boolean };
   answer: number;
   body?: string;

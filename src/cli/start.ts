@@ -34,7 +34,6 @@ export interface StartFlags {
 const STDOUT = 1;
 /** The first file descriptor that systemd passes. */
 const FIRST_LISTEN_FD = 3;
-/** In the data folder. */
 const SIGN_IN_FILE = "sign-in-link";
 /** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both count as one signal. */
 const SAME_SIGNAL_MS = 500;
@@ -124,7 +123,6 @@ function handleSignals({
   starting: Promise<Gateway>;
   logger: Logger;
   input: LoadInput;
-  /** The configuration of the start. */
   config: Config;
   isTerminal: boolean;
   exit: (code: number) => never;
@@ -200,7 +198,6 @@ function findListenFd(env: Environment): number | undefined {
   return isMeant ? FIRST_LISTEN_FD : undefined;
 }
 
-/** Prints the banner on the terminal, if there is one. */
 function printBanner({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
   const keyFile = join(dataDir, ADMIN_KEY_FILE);
   if (terminal === undefined) {

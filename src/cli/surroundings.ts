@@ -9,12 +9,10 @@ import { CommandFailure, EXIT_INTERRUPTED, ReportedFailure } from "./failure.ts"
 export interface Surroundings {
   readonly stdout: Output;
   readonly stderr: Output;
-  /** The whole of standard input. */
   readStdin(): Buffer<ArrayBuffer>;
   /** For dialogues. Once this is open, the whole can no longer be read at once. */
   openStdin(): NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly env: Environment;
-  /** The folder that paths are relative to. */
   readonly cwd: string;
   readonly signals: Signals;
   /** Connected to the gateway, once the command needs it. */
@@ -72,7 +70,6 @@ export function getSurroundings(): Surroundings {
   return ofCommand.getStore() ?? ofProcess;
 }
 
-/** A path as it was typed. */
 export function resolvePath(path: string): string {
   return resolve(getSurroundings().cwd, path);
 }

@@ -5,13 +5,11 @@ import { findWordStyle, type Paint } from "./terminal.ts";
 interface Column {
   heading: string;
   cells: readonly string[];
-  /** The width of the widest cell or the heading. */
   natural: number;
   width: number;
 }
 
 const GAP = "  ";
-/** Longer cells are cut off on a terminal. */
 const MAX_CELL_WIDTH = 60;
 /** A text cut to less than this is useless. */
 const MIN_TEXT_WIDTH = 14;
@@ -23,10 +21,8 @@ export function layOutTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   layout: {
-    /** Undefined: no limit. */
     width: number | undefined;
     paint: Paint;
-    /** Headings of the columns that a narrow terminal leaves out, in this order. */
     expendable?: readonly string[] | undefined;
   },
 ): { text: string; hidden: readonly string[] } {
@@ -105,7 +101,6 @@ function totalOf(columns: readonly Column[]): number {
   return columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
 }
 
-/** The last cell gets no trailing blanks. */
 function formatLine(
   columns: readonly Column[],
   read: (column: Column) => string,

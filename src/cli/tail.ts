@@ -51,7 +51,6 @@ Examples:
   posthorn tail --ordering-key order-4711 --since 2h`,
 };
 
-/** Runs until a signal ends it or, without following, until everything was shown. */
 async function tail({ query, flags }: Call): Promise<void> {
   const client = await connect(flags);
   const { signal, close } = openInterruption();

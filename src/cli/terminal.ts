@@ -1,7 +1,6 @@
 import stringWidth from "string-width";
 import { getSurroundings, type Output } from "./surroundings.ts";
 
-/** The abilities of standard output. */
 export interface Terminal {
   /** In characters; undefined when the output is a file or a program, where nothing is cut off. */
   readonly width: number | undefined;
@@ -82,7 +81,6 @@ export function wrap(text: string, room: number | undefined): string[] {
 
 /** Fits the prose of a help text to the width. What is indented stays as it is: people copy examples. */
 export function reflow(text: string, width: number): string {
-  // A sentence goes on in the next line.
   const joined = text.replace(/([^\n.:])\n(?=[^\s])/g, "$1 ");
   return joined
     .split("\n")

@@ -24,7 +24,6 @@ interface TriggerFlags extends ClientFlags {
 }
 
 const MAX_COUNT = 1_000_000;
-/** Up to this many requests are reported one by one. */
 const MAX_SHOWN = 20;
 
 export const ACTION: SingleAction = {
@@ -190,11 +189,9 @@ interface SampleSource {
   /** With its token, if it has one. */
   path: string;
   options: Row;
-  /** The last characters of its secrets. */
   hints: readonly string[];
 }
 
-/** Finds the named source, or the only one of the kind. */
 async function findSource(client: ApiClient, { kind }: Sample, given: string | undefined): Promise<SampleSource> {
   const source = given === undefined ? await findOnly(client, kind) : await getNamed(client, kind, given);
   const { name, options, secrets, path_token: token } = source;

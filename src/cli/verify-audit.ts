@@ -73,7 +73,6 @@ function openDatabase(path: string): Opened {
   return { ...first, rows: readRows() };
 }
 
-/** Reads a file that `GET /api/v1/audit/export` has written. */
 async function openExport(file: string): Promise<Opened> {
   const input = createReadStream(resolvePath(file), "utf8");
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();

@@ -13,9 +13,7 @@ import { CommandFailure } from "../failure.ts";
 import { asText, type Row } from "../resources/fields.ts";
 import { listAll } from "../resources/resource.ts";
 
-/** The changes that make a gateway match a file. */
 export interface Plan {
-  /** In the order in which they are carried out. */
   steps: readonly Step[];
   unchanged: number;
   /** Declared things that this command may not change, with the reason. */
@@ -29,13 +27,11 @@ export interface Step {
   label: string;
   path: string;
   query: Readonly<Record<string, string>>;
-  /** The request body; undefined for a deletion. */
   body: Row | undefined;
   /** The version that the plan was made for; undefined for a new thing. */
   etag: string | undefined;
   fields: readonly FieldChange[];
   areSecretsChanged: boolean;
-  /** Why the differences are not known yet. */
   note?: string | undefined;
 }
 
@@ -166,12 +162,10 @@ function planDeletions(kind: DeclaredKind, declared: readonly Row[], known: Read
     }));
 }
 
-/** How a declared thing is found at a gateway, and written there. */
 interface DeclaredKind {
   readonly list: DeclaredList;
   readonly noun: string;
   readonly path: string;
-  /** The fields that may be declared, with their defaults. */
   readonly fields: TProperties;
   /** The key that identifies a thing in the file and at the gateway. */
   keyOf(thing: Row): string;

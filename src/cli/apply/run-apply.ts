@@ -15,9 +15,7 @@ import { type FieldChange, makePlan, type Plan, type Step } from "./plan.ts";
 interface DeclaredFlags extends ClientFlags {
   file: string;
   prune?: boolean;
-  /** Of `diff`. */
   exitCode?: boolean;
-  /** Of `apply`. */
   yes?: boolean;
 }
 
@@ -195,7 +193,6 @@ function summarise(steps: readonly Step[], unchanged: number): string {
   return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
 }
 
-/** For an object, shows only the members that differ. */
 function flatten(fields: readonly FieldChange[]): readonly FieldChange[] {
   return fields.flatMap(({ field, before, after }) => {
     if (!isObject(before) || !isObject(after)) return [{ field, before, after }];

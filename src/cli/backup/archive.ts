@@ -18,7 +18,6 @@ import {
   sizeOf,
 } from "./manifest.ts";
 
-/** A part of an archive: bytes in memory, or a file. */
 export interface PartSource {
   name: string;
   content: Buffer | { file: string };
@@ -90,7 +89,6 @@ interface ArchiveToRead {
   file: string;
   /** An existing empty folder for the parts. */
   folder: string;
-  /** Called before the first part is written. */
   onManifest: (manifest: Manifest) => void;
   onProgress: (share: number) => void;
   signal: AbortSignal;

@@ -90,7 +90,6 @@ export function findLinkedFolder({ parts }: Pick<Manifest, "parts">, configDir: 
   return undefined;
 }
 
-/** Existing files that differ from those of the backup. */
 export function findConfigConflicts(manifest: Manifest, configDir: string): string[] {
   return listPlaces(manifest, configDir)
     .filter((place) => isTaken(place.path) && !isThere(place))

@@ -10,11 +10,9 @@ import type { Report } from "./findings.ts";
 /** The public facts of a gateway, which need no key. */
 export interface Answered {
   readiness: { version: string; status?: string; store?: { sync_mode?: string } };
-  /** How far the gateway's clock is ahead of ours. */
   aheadMs: number | undefined;
 }
 
-/** Why it did not answer, when it did not. */
 export async function askGateway(client: ApiClient): Promise<{ answered?: Answered; failure?: string }> {
   try {
     const answer = await client.get("/readyz", {}, [503]);
@@ -27,7 +25,6 @@ export async function askGateway(client: ApiClient): Promise<{ answered?: Answer
   }
 }
 
-/** Who uses the port that the configuration names. */
 export function checkPort(
   { host, port }: Config,
   { isRunning, answered }: { isRunning: boolean | undefined; answered: Answered | undefined },

@@ -26,12 +26,10 @@ interface ClockReading {
 export const readClocks = (): ClockReading => ({ wallMs: Date.now(), monotonicMs: performance.now() });
 
 export interface ClockFacts {
-  /** When the doctor began. */
   from: ClockReading;
   to: ClockReading;
   /** The time of the database's last write, by the clock of that moment. */
   lastKnownNow?: number | undefined;
-  /** How far the gateway's clock is ahead of ours. */
   gatewayAheadMs?: number | undefined;
 }
 

@@ -16,7 +16,6 @@ import { describeFailure } from "../failure.ts";
 import { countOf } from "../output.ts";
 import type { Report } from "./findings.ts";
 
-/** Checks that the declared sources are valid, and that the secrets of the stored ones can be read. */
 export async function checkSources(config: Config, inspection: Inspection | undefined, report: Report): Promise<void> {
   const kinds = await listKinds();
   const declared = config.sources.map((input) => findProblem(input, kinds)).filter((one) => one !== undefined);
@@ -58,7 +57,6 @@ const DEADLINE_MS = 10_000;
 /** Any name will do: only a connected client learns that the queue does not exist. */
 const ANY_QUEUE = "posthorn-doctor";
 
-/** Connects to each configured broker and sends one request. */
 export async function checkBrokers(config: Config, report: Report): Promise<void> {
   const inputs = listConnections(config);
   if (inputs.length === 0) return report("ok", "none is configured");

@@ -9,7 +9,6 @@ import type { Report } from "./findings.ts";
 /** The write-ahead log is truncated to 64 MiB after each checkpoint; a much larger one is no longer checkpointed. */
 const LARGE_LOG_BYTES = 1024 ** 3;
 
-/** Undefined when there is no database yet, or it cannot be read. */
 export function checkStore(config: Config, report: Report): Inspection | undefined {
   const file = getDatabasePath(config);
   let inspection: Inspection | undefined;

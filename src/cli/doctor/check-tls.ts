@@ -102,7 +102,6 @@ export function checkOwnCertificate({ tlsCert }: Config, report: Report): void {
   checkEnd(`tls_cert ${tlsCert}`, notAfter, report);
 }
 
-/** An https origin that settings name. */
 interface HttpsOrigin {
   origin: string;
   /** Certificate authorities that replace the usual ones, as PEM. */
@@ -129,7 +128,6 @@ export function collectHttpsOrigins(settings: readonly unknown[]): HttpsOrigin[]
   return [...found.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
 }
 
-/** The first text with this member name, at any depth. */
 function findText(value: unknown, name: string): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {

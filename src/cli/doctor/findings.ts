@@ -3,7 +3,6 @@ import { printEscaped, printJson } from "../output.ts";
 import { createPaint, findTerminal, type Style, wrapIndented } from "../terminal.ts";
 import { escapeControls } from "../../telemetry/terminal-text.ts";
 
-/** The result of the doctor: one line for each check. */
 export interface Finding {
   check: string;
   result: Result;
@@ -30,7 +29,6 @@ const STYLES: Readonly<Record<Result, Style>> = { ok: "green", warning: "yellow"
 
 const RESULT_WIDTH = Math.max(...Object.keys(STYLES).map((result) => result.length));
 
-/** Throws when there are problems. */
 export function printFindings(findings: readonly Finding[], isJson: boolean): void {
   const isWell = findings.every(({ result }) => result !== "problem");
   if (isJson) printJson({ ok: isWell, checks: findings });

@@ -31,7 +31,6 @@ export interface DoctorFlags extends LocalFlags {
   key?: string;
 }
 
-/** Checks everything and changes nothing. */
 export async function runDoctor(flags: DoctorFlags): Promise<void> {
   const findings = createFindings();
   const { about } = findings;
@@ -47,7 +46,6 @@ export async function runDoctor(flags: DoctorFlags): Promise<void> {
 
 type OtherClocks = Pick<ClockFacts, "lastKnownNow" | "gatewayAheadMs">;
 
-/** Checks the gateway that is configured here, running or not. */
 async function examineHere(url: string | undefined, flags: DoctorFlags, { about }: Findings): Promise<OtherClocks> {
   const config = checkConfig(flags, about("configuration"));
   if (config === undefined) return {};

@@ -25,16 +25,13 @@ const NOT_HANDED_ON = new Set([
   "upgrade",
 ]);
 
-/** The text that the gateway shows instead of a credential. */
 const MASK = "***";
 
 export interface BuiltRequest {
   request: LocalRequest;
-  /** Headers whose values the gateway never shows. */
   hidden: readonly string[];
 }
 
-/** Builds the request as it was received. */
 export async function buildReceived(
   client: ApiClient,
   event: StreamEvent,
@@ -59,7 +56,6 @@ export async function buildReceived(
   };
 }
 
-/** The part of the path after the source's name and its token. */
 function suffixOf(path: string, hasToken: boolean): string {
   return path.replace(hasToken ? /^\/webhook\/[^/]+(\/[^/]+)?/ : /^\/webhook\/[^/]+/, "");
 }
@@ -108,7 +104,6 @@ export async function buildDelivery(
   };
 }
 
-/** The source or subscription to listen to, or everything. */
 export interface Listened {
   /** For messages: `the source github`. */
   label: string;
@@ -116,11 +111,9 @@ export interface Listened {
   key: string;
   query: Query;
   subscription: { id: string; retryPolicy: RetryPolicySpec } | undefined;
-  /** Sources whose paths contain a token. */
   pathTokens: ReadonlySet<string>;
 }
 
-/** Finds a source or a subscription by its name or id; everything when none is given. */
 export async function findListened(
   client: ApiClient,
   given: string | undefined,

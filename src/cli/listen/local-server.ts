@@ -1,7 +1,6 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** A request to the local server. */
 export interface LocalRequest {
   method: string;
   /** Relative to the given address. */
@@ -14,7 +13,6 @@ export interface LocalRequest {
 export interface LocalAnswer {
   status: number;
   headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The first bytes of the body. */
   body: Buffer;
   durationMs: number;
 }

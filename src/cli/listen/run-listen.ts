@@ -30,9 +30,7 @@ interface ListenFlags extends ClientFlags {
   from: string;
   fail?: string;
   verbose?: boolean;
-  /** False with `--no-wait`. */
   wait: boolean;
-  /** False with `--no-follow`. */
   follow: boolean;
 }
 
@@ -65,7 +63,6 @@ Examples:
   posthorn listen erp-orders --to 3000 --fail 503`,
 };
 
-/** Runs until a signal ends it or, without following, until everything was forwarded. */
 async function listen({ args: [given], flags }: Call<ListenFlags>): Promise<void> {
   const to = readTarget(flags.to);
   const fail = flags.fail === undefined ? undefined : readCount(flags.fail, "--fail", { min: 100, max: 599 });
@@ -111,7 +108,6 @@ function readTarget(text: string): URL {
 interface Start {
   after: string | undefined;
   since: string | undefined;
-  /** For messages. */
   label: string;
 }
 
@@ -189,7 +185,6 @@ function createForwarder(
     get count() {
       return count;
     },
-    /** Returns false when it was interrupted before it was done. */
     async forward(event: StreamEvent): Promise<boolean> {
       if (event.body_erased_at !== null) {
         note(`${event.event_id}: its body was erased, so there is nothing to forward`);
@@ -212,7 +207,6 @@ function createForwarder(
       }
       const answer = fail === undefined ? await ask(built) : toFailure(fail);
       if (answer === undefined) return false;
-      // Count only events that were sent.
       if (fail === undefined) count += 1;
       show(event, answer);
       return true;
@@ -254,7 +248,6 @@ function openPositionFile(url: string, what: string) {
   let saved: string | undefined;
   return {
     path,
-    /** Undefined before the first run. */
     last: read(path),
     save(position: string): void {
       if (position === saved) return;

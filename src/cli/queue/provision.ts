@@ -26,7 +26,6 @@ interface ProvisionFlags extends LocalFlags {
   sessions?: boolean;
 }
 
-/** Reads the configuration; needs no running gateway. */
 export async function runProvision(action: "declare" | "check", flags: ProvisionFlags): Promise<void> {
   const named = readNamed(flags);
   const { config, warnings } = loadLocal(flags);

@@ -21,7 +21,6 @@ export function addActions(group: Command, resource: Resource): void {
   if (notes !== "") group.addHelpText("after", `\n${notes}`);
 }
 
-/** Fills a command that belongs to no group. */
 export function addSingleAction(command: Command, action: SingleAction): void {
   fillCommand(command, { path: "", key: "", actions: {} }, { takes: "", help: "", ...action } as Action);
 }
@@ -81,7 +80,6 @@ function usualMethod(name: string, action: Action): string {
 
 const IN_ITS_PLACE = ["show", "update", "delete"];
 
-/** The method and path of the request. */
 export function requestOf(
   resource: Resource,
   name: string,

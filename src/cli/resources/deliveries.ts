@@ -18,7 +18,6 @@ export const DELIVERY_COLUMNS: readonly Field[] = [
   ["EVENT", "event_id"],
 ];
 
-/** Columns that a narrow terminal leaves out. */
 export const DELIVERY_CHOICES = { expendable: ["EVENT", "CREATED", "NEXT", "ATTEMPTS"] };
 
 const ATTEMPT_COLUMNS: readonly Field[] = [
@@ -42,7 +41,6 @@ export function printStatus({ id, status, hold_reason: hold, dead_reason: dead }
   print(`${asText(id)}: ${asText(status)}${asText(hold ?? dead) === undefined ? "" : ` (${asText(hold ?? dead)})`}`);
 }
 
-/** The facts that `show` prints. */
 export const DELIVERY_DETAILS: Pick<Resource, "facts" | "hidden" | "more"> = {
   facts: [
     ["delivery", "id"],

@@ -13,7 +13,6 @@ export interface Moment {
 /** Formats the values of the field's members. Several texts become several lines, or one cell. */
 export type Format = (values: readonly unknown[], moment: Moment) => Shown;
 
-/** Undefined when there is nothing to show. */
 type Shown = string | readonly string[] | undefined;
 
 /** A format whose text can also be part of a sentence. */
@@ -124,10 +123,8 @@ export const because: TextFormat = ([value, ...reasons]) => {
   return reason === undefined ? asText(value) : `${asText(value)} (${asText(reason)})`;
 };
 
-/** The first value that is set. */
 export const firstOf: TextFormat = (values) => asText(values.find((one) => one !== null && one !== undefined));
 
-/** Names and values of an object. */
 export const pairs: TextFormat = ([object]) =>
   Object.entries((object ?? {}) as Row)
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)

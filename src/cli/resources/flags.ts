@@ -51,7 +51,6 @@ export function flag(flags: string, help: string, settings: FlagSettings = {}): 
 export const ownFlag = (flags: string, help: string, settings: FlagSettings = {}): Flag =>
   flag(flags, help, { ...settings, place: "here" });
 
-/** `--x` and `--no-x`. */
 export function switchFlag(
   name: string,
   [on, off]: readonly [on: string, off: string],
@@ -61,7 +60,6 @@ export function switchFlag(
   return { options, field, read: (given) => read(given === true) };
 }
 
-/** The values of the flags, by the part of the request that they belong to. */
 export interface Input {
   body: Record<string, unknown>;
   query: Record<string, string | readonly string[]>;
@@ -88,7 +86,6 @@ export function readFlags(
   return { ...input, body: { ...file, ...input.body } };
 }
 
-/** The value that a flag has set, in the body or in the query. */
 export function findMember({ body, query }: Pick<Input, "body" | "query">, field: string): unknown {
   if (query[field] !== undefined) return query[field];
   return field

@@ -87,7 +87,6 @@ interface CreateKeyFlags extends LocalFlags, ClientFlags {
   local?: boolean;
 }
 
-/** The body of the API request. */
 export interface NewKey {
   name: string;
   scopes: Scope[];

@@ -27,9 +27,7 @@ interface PageAnswer {
 }
 
 interface ListChoices {
-  /** What is listed, in the plural. */
   noun?: string;
-  /** Headings of the columns that a narrow terminal leaves out, in this order. */
   expendable?: readonly string[] | undefined;
   /** Adds members that the gateway's answer does not have. */
   complete?: (rows: readonly Row[]) => Promise<readonly Row[]>;

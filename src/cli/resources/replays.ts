@@ -23,7 +23,6 @@ const PROGRESS: readonly [string, Format] = [
     `${asText(done)} of ${isExact === true ? "" : "at least "}${asText(total)} ${PAST[String(kind)] ?? "opened again"}`,
 ];
 
-/** What became of those that were opened again. */
 const results: Format = ([given, done]) => {
   if (typeof given !== "object" || given === null) return undefined;
   const { delivered, failed_again: failed, waiting, cancelled, counted } = given as Record<string, number>;
@@ -47,7 +46,6 @@ const FACTS: readonly Field[] = [
   ["error", "error"],
 ];
 
-/** The flags for the members of `filter`. */
 const FILTER: readonly Flag[] = [
   flag("--subscription <name>", "only for this subscription, by name or id", {
     field: "filter.subscription_id",
@@ -68,7 +66,6 @@ const FILTER: readonly Flag[] = [
   flag("--until <time>", "before then", { field: "filter.until", read: readTime }),
 ];
 
-/** The flags of every command that starts a job or looks at one. */
 export const JOB: Pick<Action, "follow" | "print" | "check"> = {
   follow: (client, answer, { flags }) => (flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer)),
   print: printJob,
@@ -142,10 +139,8 @@ function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
 const POLL_MS = 500;
 
 interface FollowedJob {
-  /** The path that reports the job's progress. */
   path: (job: Row) => string;
   doneOf: (job: Row) => number;
-  /** The command that follows the job again. */
   again: (job: Row) => string;
 }
 

@@ -17,22 +17,18 @@ export interface Resource {
   readonly named?: Named;
   /** Fields that are not shown by their plain name and value. */
   readonly facts?: readonly Field[];
-  /** Members that are not shown. */
   readonly hidden?: readonly string[];
   /** Replaces ids by names before the facts are shown. */
   complete?(client: ApiClient, row: Row): Promise<Row>;
   /** Prints more below the facts; `text` is the unparsed answer. */
   more?(row: Row, text: string): void;
-  /** The commands by name, in the order of the help. */
   readonly actions: Readonly<Record<string, Action>>;
-  /** The text at the end of the help. */
   readonly notes?: string;
 }
 
 /** A resource whose ids are hard to remember, so it can also be given by name. */
 export interface Named {
   readonly noun: string;
-  /** The path of the list. */
   readonly path: string;
   /** The prefix of ids that the gateway created; other ids may be chosen freely. */
   readonly prefix?: string;
@@ -48,7 +44,6 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
  */
 export interface Action {
   readonly help: string;
-  /** Flags beside those that every command has. */
   readonly flags?: readonly Flag[];
   /** Its arguments in commander's notation; the first is the key. */
   readonly takes?: string;
@@ -79,7 +74,6 @@ export type SingleAction = Omit<Action, "help" | "run"> & { run(call: Call<never
 /** The arguments and flags of a command. For `create`, the argument also becomes a member of that name. */
 export interface Call<Flags = ClientFlags & Readonly<Record<string, unknown>>> extends Input {
   readonly args: readonly (string | undefined)[];
-  /** As commander parsed them. */
   readonly flags: Flags;
 }
 

@@ -84,7 +84,6 @@ function withPolicy({ body: { retry_delays: delays, ...body } }: Call): Row {
   return { ...body, retry_policy: { delays_s: delays } };
 }
 
-/** The tenants whose events it gets. */
 const tenantsOf: Format = ([owner, tenants]) =>
   tenants === ALL_TENANTS ? "all tenants" : asText(Array.isArray(tenants) ? tenants : owner);
 

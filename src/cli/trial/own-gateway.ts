@@ -86,7 +86,6 @@ export async function startOwnGateway(folder: string) {
   return { url, key, kill: () => signal("SIGKILL"), stop: () => signal("SIGTERM") };
 }
 
-/** The environment without the settings of the user's own gateway. */
 function withoutSettings(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(getSurroundings().env).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name)));
 }

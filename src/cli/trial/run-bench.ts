@@ -87,7 +87,6 @@ async function measure(dir: string, seconds: number, progress: Progress, signal:
 async function floodServer(port: number, durationMs: number) {
   const request = writeRequest(port, `/webhook/${SOURCE}`, createBody());
   const latencies: number[] = [];
-  /** Answers that were not 2xx; these requests are sent again. */
   let refused = 0;
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
@@ -187,7 +186,6 @@ function printFigures({ fsync, rounds }: Awaited<ReturnType<typeof measure>>, di
 
 type FarEnd = Awaited<ReturnType<typeof openFarEnd>>;
 
-/** The bare server and the sink of a bench. */
 async function openFarEnd() {
   const worker = new Worker(new URL(`./far-end-thread${extname(import.meta.url)}`, import.meta.url));
   const [ports] = (await once(worker, "message")) as [{ barePort: number; sinkPort: number }];

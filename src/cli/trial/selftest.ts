@@ -93,7 +93,6 @@ function describeEvents(ids: readonly string[]): string {
   return ids.length === 0 ? "0" : `${ids.length}: ${ids.slice(0, MAX_SHOWN).join(", ")}${more}`;
 }
 
-/** The result for all events that a gateway acknowledged while it was killed again and again. */
 interface Account {
   kills: number;
   acknowledged: number;
@@ -121,7 +120,6 @@ interface SelftestOptions {
   onProgress: (seconds: number) => void;
 }
 
-/** The hash of each event's bytes, by the id in the answer. */
 type Ledger = Map<string, string>;
 
 const SOURCE = "selftest";
