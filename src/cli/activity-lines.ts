@@ -1,6 +1,6 @@
 import type { Activity, AnsweredRequest, EndedAttempt } from "../telemetry/activity.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
-import { countOf, shorten } from "./output.ts";
+import { countOf, formatWait, shorten } from "./output.ts";
 import { createPaint, type Style, type Terminal } from "./terminal.ts";
 
 /** One short line for each request, message and attempt, for somebody who watches a gateway on a terminal. */
@@ -109,14 +109,6 @@ function describeVerdict({ verdict, number, retryInMs = 0 }: EndedAttempt): Part
   if (verdict === "delivered") return [number === 1 ? "delivered" : `delivered at attempt ${number}`, "green"];
   if (verdict === "dead") return ["dead letter", "red"];
   return [`attempt ${number}, next in ${formatWait(retryInMs)}`, "yellow"];
-}
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-
-function formatWait(ms: number): string {
-  if (ms < 2 * MINUTE_MS) return `${Math.max(1, Math.round(ms / 1000))} s`;
-  return ms < 2 * HOUR_MS ? `${Math.round(ms / MINUTE_MS)} min` : `${Math.round(ms / HOUR_MS)} h`;
 }
 
 function timeOf(wallMs: number): string {

@@ -1,6 +1,5 @@
 import type { Command, Option } from "commander";
-import { COMMANDS } from "./commands.ts";
-import { createProgram } from "./program.ts";
+import { createProgram, fillCommands } from "./program.ts";
 import { getSurroundings } from "./surroundings.ts";
 
 const WRITERS = { bash: writeBash, zsh: writeZsh, fish: writeFish };
@@ -9,10 +8,7 @@ export type Shell = keyof typeof WRITERS;
 /** Generated from the commands themselves, so that nothing is listed twice. */
 export async function printCompletion(shell: Shell): Promise<void> {
   const program = createProgram();
-  for (const { name, fill } of COMMANDS) {
-    const group = program.commands.find((command) => command.name() === name);
-    if (group !== undefined) await fill?.(group);
-  }
+  await fillCommands(program);
   getSurroundings().stdout.write(WRITERS[shell](listNodes(program)));
 }
 

@@ -24,7 +24,7 @@ async function runArguments(args: readonly string[]): Promise<number> {
   let complaint = "";
   const program = createProgram((text) => (complaint = text));
   try {
-    await fillGroup(program, args);
+    await fillNamed(program, args);
     await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
@@ -82,11 +82,18 @@ function commandLineOf(command: Command): string {
 }
 
 /** For `posthorn events …`, and `posthorn help events` too. */
-async function fillGroup(program: Command, args: readonly string[]): Promise<void> {
-  const [name, next] = args.filter((word) => !word.startsWith("-"));
-  const asked = name === "help" ? next : name;
-  const group = program.commands.find((command) => command.name() === asked);
-  if (group !== undefined) await COMMANDS.find((command) => command.name === asked)?.fill?.(group);
+async function fillNamed(program: Command, args: readonly string[]): Promise<void> {
+  const [first, next] = args.filter((word) => !word.startsWith("-"));
+  const name = first === "help" ? next : first;
+  if (name !== undefined) await fillCommands(program, name);
+}
+
+/** Adds what is added late: to all commands, or to the one of this name. */
+export async function fillCommands(program: Command, only?: string): Promise<void> {
+  for (const { name, fill } of COMMANDS) {
+    const command = program.commands.find((one) => one.name() === name);
+    if (command !== undefined && name === (only ?? name)) await fill?.(command);
+  }
 }
 
 export function createProgram(complain: (text: string) => void = () => undefined): Command {

@@ -11,7 +11,7 @@ import { asText } from "./resources/fields.ts";
 import { flag, ownFlag } from "./resources/flags.ts";
 import { type Call, type SingleAction, SUBSCRIPTION } from "./resources/resource.ts";
 import { openInterruption } from "./surroundings.ts";
-import { findTerminal } from "./terminal.ts";
+import { createPaint, findTerminal, type Paint, type Style } from "./terminal.ts";
 
 export const ACTION: SingleAction = {
   method: "GET",
@@ -54,8 +54,8 @@ Examples:
 async function tail({ query, flags }: Call): Promise<void> {
   const client = await connect(flags);
   const { signal, close } = openInterruption();
-  const { hasColour } = findTerminal();
-  const show = flags.json === true ? showJson : (frame: ServerSentEvent) => printEscaped(formatFrame(frame, hasColour));
+  const paint = createPaint(findTerminal());
+  const show = flags.json === true ? showJson : (frame: ServerSentEvent) => printEscaped(formatFrame(frame, paint));
   const frames = followStream(client, {
     query: { ...query, follow: flags["follow"] === false ? "false" : undefined },
     after: asText(flags["after"]),
@@ -79,13 +79,13 @@ function showJson({ event, id, data }: ServerSentEvent): void {
 
 const MAX_PAYLOAD_CHARACTERS = 200;
 
-const COLOURS = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, grey: 90 } as const;
-type Colour = keyof typeof COLOURS;
-type Part = readonly [text: string, colour?: Colour];
+type Part = readonly [text: string, style?: Style];
 
-function formatFrame({ event, data }: ServerSentEvent, isColoured: boolean): string {
-  const parts = describe(event, JSON.parse(data) as unknown);
-  return parts.map(([text, colour]) => paint(escapeControls(text), isColoured ? colour : undefined)).join("  ");
+function formatFrame({ event, data }: ServerSentEvent, paint: Paint): string {
+  const parts = describe(event, JSON.parse(data) as unknown).map(
+    ([text, style]) => [escapeControls(text), style] as const,
+  );
+  return parts.map(([text, style]) => (style === undefined ? text : paint(style, text))).join("  ");
 }
 
 function describe(name: string, data: unknown): readonly Part[] {
@@ -123,7 +123,7 @@ function describeEvent(event: StreamEvent): readonly Part[] {
   ];
 }
 
-const OUTCOMES: Readonly<Record<string, Colour>> = { delivered: "green", dead: "red", pending: "yellow" };
+const OUTCOMES: Readonly<Record<string, Style>> = { delivered: "green", dead: "red", pending: "yellow" };
 
 function describeAttempt(data: StreamAttempt): readonly Part[] {
   const { attempt, status } = data;
@@ -149,8 +149,4 @@ function timeOf(time: string): string {
 
 function shortJson(value: unknown): string {
   return shorten(JSON.stringify(value) ?? "", MAX_PAYLOAD_CHARACTERS);
-}
-
-function paint(text: string, colour: Colour | undefined): string {
-  return colour === undefined ? text : `\u001b[${COLOURS[colour]}m${text}\u001b[0m`;
 }

@@ -7,7 +7,6 @@ export interface Terminal {
   readonly hasColour: boolean;
 }
 
-export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan";
 /** Colours a text. The text must already be escaped: it is printed unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
@@ -26,14 +25,18 @@ export function findTerminal(stream: Pick<Output, "isTTY" | "columns"> = getSurr
 }
 
 /** ECMA-48 codes that start and end a style. */
-const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
+const CODES = {
   bold: [1, 22],
   dim: [2, 22],
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],
+  blue: [34, 39],
+  magenta: [35, 39],
   cyan: [36, 39],
-};
+  grey: [90, 39],
+} as const;
+export type Style = keyof typeof CODES;
 
 export function createPaint({ hasColour }: Pick<Terminal, "hasColour">): Paint {
   if (!hasColour) return (_style, text) => text;

@@ -89,11 +89,11 @@ async function planFor(flags: DeclaredFlags): Promise<{ client: ApiClient; plan:
   return { client, plan };
 }
 
-function failIfRejected({ refused }: Plan): void {
-  if (refused.length === 0) return;
-  const what = refused.length === 1 ? "it is" : "they are";
+function failIfRejected({ rejected }: Plan): void {
+  if (rejected.length === 0) return;
+  const what = rejected.length === 1 ? "it is" : "they are";
   throw new CommandFailure(
-    `The gateway rejects ${countOf(refused.length, "declaration")} of the file; nothing was changed. Change the file where ${what} declared.`,
+    `The gateway rejects ${countOf(rejected.length, "declaration")} of the file; nothing was changed. Change the file where ${what} declared.`,
   );
 }
 
@@ -120,30 +120,23 @@ export async function carryOut(client: ApiClient, steps: readonly Step[]): Promi
   const progress = openProgress(steps.length);
   let made = 0;
   try {
-    for (const step of steps) {
-      try {
-        await carryOutOne(client, step);
-      } catch (error) {
+    for (const { label, path, query, body, etag } of steps) {
+      const change =
+        body === undefined
+          ? client.send("DELETE", path, { query, expected: [404] })
+          : client.send("PUT", path, { json: body, headers: etag === undefined ? {} : { "if-match": etag } });
+      await change.catch((error: Error) => {
         throw new CommandFailure(
-          `${step.label}: ${(error as Error).message} ${made} of ${countOf(steps.length, "change")} made. ` +
+          `${label}: ${error.message} ${made} of ${countOf(steps.length, "change")} made. ` +
             "Run the command again to make the remaining changes.",
         );
-      }
+      });
       made += 1;
       progress.show(made);
     }
   } finally {
     progress.close();
   }
-}
-
-async function carryOutOne(client: ApiClient, { path, query, body, etag }: Step): Promise<void> {
-  const headers: Record<string, string> = etag === undefined ? {} : { "if-match": etag };
-  if (body === undefined) {
-    await client.send("DELETE", path, { query, headers, expected: [404] });
-    return;
-  }
-  await client.send("PUT", path, { json: body, headers });
 }
 
 const SIGNS: Readonly<Record<Step["act"], readonly [sign: string, style: Style]>> = {
@@ -154,43 +147,37 @@ const SIGNS: Readonly<Record<Step["act"], readonly [sign: string, style: Style]>
 
 const MAX_VALUE_CHARACTERS = 120;
 
-function showPlan({ steps, unchanged, skipped, refused }: Plan): void {
+function showPlan({ steps, unchanged, skipped, rejected }: Plan): void {
   const paint = createPaint(findTerminal());
   for (const step of steps) {
     const [sign, style] = SIGNS[step.act];
     printEscaped(`${paint(style, sign)} ${escapeControls(step.label)}`);
-    for (const field of flatten(step.fields)) printEscaped(`    ${describeField(field)}`);
-    if (step.areSecretsChanged) printEscaped("    secrets: changed");
+    for (const field of flatten(step.fields ?? [])) printEscaped(`    ${describeField(field)}`);
+    if (step.areSecretsChanged === true) printEscaped("    secrets: changed");
     if (step.note !== undefined) printEscaped(`    ${step.note}`);
   }
   for (const { label, reason } of skipped) note(`${label} is skipped: ${reason}`);
-  for (const { label, reason } of refused) note(`${label} is rejected: ${reason}`);
-  if (steps.length === 0) note(`no changes: ${describeUnchanged(unchanged)}`);
-  else note(summarise(steps, unchanged));
+  for (const { label, reason } of rejected) note(`${label} is rejected: ${reason}`);
+  note(summarise(steps, unchanged));
 }
 
-function showPlanAsJson({ steps, unchanged, skipped, refused }: Plan, isApplied: boolean): void {
-  printJson({
-    applied: isApplied,
-    changes: steps.map(({ act, label, fields, areSecretsChanged }) => ({
-      act,
-      what: label,
-      fields,
-      secrets_changed: areSecretsChanged,
-    })),
-    unchanged,
-    skipped,
-    refused,
-  });
-}
-
-function describeUnchanged(count: number): string {
-  return count === 1 ? "the resource is already as declared" : `all ${count} resources are already as declared`;
+function showPlanAsJson({ steps, unchanged, skipped, rejected }: Plan, isApplied: boolean): void {
+  const changes = steps.map(({ act, label, fields = [], areSecretsChanged = false }) => ({
+    act,
+    what: label,
+    fields,
+    secrets_changed: areSecretsChanged,
+  }));
+  printJson({ applied: isApplied, changes, unchanged, skipped, refused: rejected });
 }
 
 function summarise(steps: readonly Step[], unchanged: number): string {
   const count = (act: Step["act"]) => steps.filter((step) => step.act === act).length;
-  return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
+  if (steps.length > 0) {
+    return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
+  }
+  const all = unchanged === 1 ? "the resource is" : `all ${unchanged} resources are`;
+  return `no changes: ${all} already as declared`;
 }
 
 function flatten(fields: readonly FieldChange[]): readonly FieldChange[] {

@@ -3,7 +3,7 @@ import { isTransientStatus } from "../../model/outcome.ts";
 import { resolveRetryPolicy } from "../../model/retry-policy.ts";
 import type { RetryPolicySpec } from "../../model/subscription.ts";
 import { escapeControls, escapeLines } from "../../telemetry/terminal-text.ts";
-import { countOf, formatBytes } from "../output.ts";
+import { countOf, formatBytes, formatWait } from "../output.ts";
 import { createPaint, findTerminal } from "../terminal.ts";
 import type { LocalAnswer, LocalRequest } from "./local-server.ts";
 
@@ -72,13 +72,5 @@ export function describeConsequence(status: number | undefined, policy: RetryPol
   const [first] = delaysMs;
   if (first === undefined) return "the delivery would be dead: the subscription has no retries";
   const retries = countOf(delaysMs.length, "retry", "retries");
-  return `the delivery would be retried in ${formatDelay(first)}; after ${retries} it would be dead`;
-}
-
-function formatDelay(ms: number): string {
-  return ms < 60_000
-    ? `${ms / 1000} s`
-    : ms < 3_600_000
-      ? `${Math.round(ms / 60_000)} min`
-      : `${Math.round(ms / 3_600_000)} h`;
+  return `the delivery would be retried in ${formatWait(first)}; after ${retries} it would be dead`;
 }

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -51,12 +52,7 @@ export async function startOwnGateway(folder: string) {
   process.once("exit", end);
   let output = "";
   let hasStarted = false;
-  const ended = new Promise<void>((done) => {
-    child.once("close", () => {
-      process.off("exit", end);
-      done();
-    });
-  });
+  const ended = once(child, "close").then(() => void process.off("exit", end));
   const url = await new Promise<string>((listening, fail) => {
     const late = setTimeout(() => {
       end();

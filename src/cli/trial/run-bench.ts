@@ -27,20 +27,15 @@ const POLL_MS = 10;
 
 type Flooded = Awaited<ReturnType<typeof floodServer>>;
 
-interface Round {
-  bare: Flooded;
-  gateway: Flooded;
-  deliveredPerSecond: number;
-}
+type Round = Awaited<ReturnType<typeof deliverAll>> & { bare: Flooded };
 
 /** Benchmarks a gateway of its own in a temporary folder, never one that is in use. */
 export async function runBench(flags: BenchFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 2, max: 600 });
   const dir = resolvePath(flags.dir);
   const progress = openProgress(2 * ROUNDS + 2);
-  const measured = await runInterruptible((signal) => measure(dir, seconds, progress, signal)).finally(() =>
-    progress.close(),
-  );
+  const measuring = runInterruptible((signal) => measure(dir, seconds, progress, signal));
+  const measured = await measuring.finally(() => progress.close());
   printFigures(measured, dir, flags.json === true);
 }
 
@@ -118,11 +113,7 @@ async function floodServer(port: number, durationMs: number) {
 }
 
 /** Runs from the first request to the last delivery. */
-async function deliverAll(
-  farEnd: FarEnd,
-  load: () => Promise<Flooded>,
-  signal: AbortSignal,
-): Promise<Pick<Round, "gateway" | "deliveredPerSecond">> {
+async function deliverAll(farEnd: FarEnd, load: () => Promise<Flooded>, signal: AbortSignal) {
   const before = (await farEnd.read()).taken;
   const gateway = await load();
   const endsAt = performance.now() + DRAIN_MS;
@@ -142,12 +133,8 @@ async function deliverAll(
 
 /** About one kilobyte, like an order of a shop. */
 function createBody(): Buffer {
-  const lines = Array.from({ length: 12 }, (_, n) => ({
-    sku: `A-${100 + n}`,
-    name: "Milk, whole, 1 l",
-    quantity: n,
-    price: "1.09",
-  }));
+  const milk = { name: "Milk, whole, 1 l", price: "1.09" };
+  const lines = Array.from({ length: 12 }, (_, n) => ({ sku: `A-${100 + n}`, quantity: n, ...milk }));
   return Buffer.from(JSON.stringify({ order: { id: "ord_1", lines } }));
 }
 
