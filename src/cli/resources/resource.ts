@@ -108,12 +108,13 @@ export async function findId(client: ApiClient, of: Named, given: string): Promi
 }
 
 /** The ids to choose from, with what tells them apart. */
-export function describeIds(rows: readonly Row[]): string {
-  const texts = rows.map(({ id, tenant_id: tenant }) => {
-    const of = asText(tenant);
-    return `${asText(id)}${of === undefined ? "" : ` (tenant ${of})`}`;
-  });
-  return texts.join(", ");
+export function describeIds(rows: readonly { id?: unknown; tenant_id?: unknown }[]): string {
+  return rows
+    .map(
+      ({ id, tenant_id: tenant }) =>
+        `${asText(id)}${asText(tenant) === undefined ? "" : ` (tenant ${asText(tenant)})`}`,
+    )
+    .join(", ");
 }
 
 /** Finds the names of ids. An id without a name, or of a resource that may not be listed, is left out. */
@@ -124,16 +125,18 @@ export async function listNames(client: ApiClient, { path }: Named): Promise<Rea
   return new Map(data.flatMap(({ id, name }) => (typeof name === "string" ? [[asText(id) ?? "", name]] : [])));
 }
 
-export async function listAll(client: ApiClient, path: string, query: Query = {}): Promise<readonly Row[]> {
-  const all: Row[] = [];
+export async function listAll<Item = Row>(
+  client: ApiClient,
+  path: string,
+  query: Query = {},
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
   let cursor: string | undefined;
   do {
-    const page = (await client.get(path, { ...query, limit: PAGE_SIZE, cursor })).read() as {
-      data: Row[];
-      next_cursor: string | null;
-    };
-    all.push(...page.data);
-    cursor = page.next_cursor ?? undefined;
+    const answer = await client.get(path, { ...query, limit: PAGE_SIZE, cursor });
+    const { data, next_cursor: next } = answer.read() as { data: Item[]; next_cursor: string | null };
+    all.push(...data);
+    cursor = next ?? undefined;
   } while (cursor !== undefined);
   return all;
 }
