@@ -6,7 +6,7 @@ import { note } from "./output.ts";
 
 interface Followed extends Pick<FollowOptions, "onPosition"> {
   query: Query;
-  after: string | undefined;
+  after?: string | undefined;
   signal: AbortSignal;
   opening: string;
 }

@@ -64,12 +64,12 @@ async function readBody(client: ApiClient, event: StreamEvent): Promise<Buffer> 
   if (event.payload_omitted !== true) return Buffer.alloc(0);
   const path = `/api/v1/events/${encodeURIComponent(event.event_id)}`;
   const whole = (await client.get(path, { body: "base64" })).read() as StreamEvent;
-  if (whole.damage !== undefined) throw new DamagedBody(whole.damage);
+  if (whole.damage !== undefined) throw new NothingToForward(`${whole.damage}, so it is not forwarded`);
   return Buffer.from(whole.payload_base64 ?? "", "base64");
 }
 
-/** The gateway has the event, but not as it came in. */
-export class DamagedBody extends Error {}
+/** The gateway has the event, but no longer as it came in. */
+export class NothingToForward extends Error {}
 
 /** Builds the request that the subscription's destination would get: in its format, signed with its secrets. */
 export async function buildDelivery(

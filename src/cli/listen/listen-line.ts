@@ -40,7 +40,7 @@ export function describeWhole(headers: readonly (readonly [name: string, value: 
   return [...lines, ...describeBody(body)].join("\n");
 }
 
-export function headersOf({ headers }: LocalAnswer): readonly (readonly [string, string])[] {
+export function headersOf({ headers }: Pick<LocalAnswer, "headers">): readonly (readonly [string, string])[] {
   return Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one) => [name, one] as const));
 }
 

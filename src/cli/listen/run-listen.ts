@@ -18,12 +18,12 @@ import {
   buildDelivery,
   buildReceived,
   type BuiltRequest,
-  DamagedBody,
   findListened,
   type Listened,
+  NothingToForward,
 } from "./build-request.ts";
 import { describeAnswer, describeConsequence, describeRequest, describeWhole, headersOf } from "./listen-line.ts";
-import { askLocalServer, type LocalAnswer, type NoAnswer } from "./local-server.ts";
+import { askLocalServer, type LocalAnswer, NO_ANSWER } from "./local-server.ts";
 
 interface ListenFlags extends ClientFlags {
   to: string;
@@ -106,19 +106,18 @@ function readTarget(text: string): URL {
 }
 
 interface Start {
-  after: string | undefined;
-  since: string | undefined;
+  after?: string;
+  since?: string;
   label: string;
 }
 
 function readStart(from: string, { last }: PositionFile): Start {
-  if (from === "now") return { after: undefined, since: undefined, label: "from now on" };
-  if (from !== "last") {
-    const since = readTime(from, "--from");
-    return { after: undefined, since, label: `since ${since}` };
+  if (from === "now" || (from === "last" && last === undefined)) return { label: "from now on" };
+  if (last !== undefined && from === "last") {
+    return { after: last.position, label: `from where it ended at ${last.at}` };
   }
-  if (last === undefined) return { after: undefined, since: undefined, label: "from now on" };
-  return { after: last.position, since: undefined, label: `from where it ended at ${last.at}` };
+  const since = readTime(from, "--from");
+  return { since, label: `since ${since}` };
 }
 
 interface Place {
@@ -161,6 +160,9 @@ function createForwarder(
   }
 
   async function build(event: StreamEvent): Promise<BuiltRequest> {
+    if (event.body_erased_at !== null) {
+      throw new NothingToForward("its body was erased, so there is nothing to forward");
+    }
     if (subscription !== undefined) {
       const built = await buildDelivery(client, event, subscription.id);
       if (!("problem" in built)) return built;
@@ -170,14 +172,29 @@ function createForwarder(
     return buildReceived(client, event, listened);
   }
 
-  async function ask(built: BuiltRequest): Promise<LocalAnswer | NoAnswer | undefined> {
+  /** Undefined when it was interrupted. */
+  async function send(built: BuiltRequest): Promise<LocalAnswer | undefined> {
+    if (fail !== undefined) return { ...NO_ANSWER, status: fail };
     for (;;) {
       const answer = await askLocalServer(to, built.request, signal);
       if (signal.aborted) return undefined;
-      if (!("isAway" in answer) || !answer.isAway || !flags.wait) return answer;
+      if (answer.isAway !== true || !flags.wait) return answer;
       noteOnce(`no server listens at ${to.href} (${answer.error}); waiting for it, no event is skipped`);
       await wait(AWAY_RETRY_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return undefined;
+    }
+  }
+
+  function show(event: StreamEvent, { status, error, durationMs, ...answer }: LocalAnswer): void {
+    const policy = listened.subscription?.retryPolicy;
+    const consequence = policy === undefined ? describeForSource(fail) : describeConsequence(status, policy);
+    if (flags.json === true) {
+      const result = error === undefined ? { status, duration_ms: durationMs ?? 0 } : { error };
+      return print(JSON.stringify({ event_id: event.event_id, event_type: event.event_type, ...result, consequence }));
+    }
+    printEscaped(describeAnswer(error ?? status ?? 0, error === undefined ? durationMs : undefined, consequence));
+    if (flags.verbose === true && error === undefined && fail === undefined) {
+      printEscaped(describeWhole(headersOf(answer), answer.body));
     }
   }
 
@@ -185,17 +202,14 @@ function createForwarder(
     get count() {
       return count;
     },
+    /** Resolves to false when it was interrupted. */
     async forward(event: StreamEvent): Promise<boolean> {
-      if (event.body_erased_at !== null) {
-        note(`${event.event_id}: its body was erased, so there is nothing to forward`);
-        return true;
-      }
       const built = await build(event).catch((error: unknown) => {
-        if (error instanceof DamagedBody) return error;
+        if (error instanceof NothingToForward) return error;
         throw error;
       });
-      if (built instanceof DamagedBody) {
-        note(`${event.event_id}: ${built.message}, so it is not forwarded`);
+      if (built instanceof NothingToForward) {
+        note(`${event.event_id}: ${built.message}`);
         return true;
       }
       if (built.hidden.length > 0) {
@@ -205,33 +219,13 @@ function createForwarder(
         printEscaped(describeRequest(event, built.request));
         if (flags.verbose === true) printEscaped(describeWhole(built.request.headers, built.request.body));
       }
-      const answer = fail === undefined ? await ask(built) : toFailure(fail);
+      const answer = await send(built);
       if (answer === undefined) return false;
       if (fail === undefined) count += 1;
       show(event, answer);
       return true;
     },
   };
-
-  function show(event: StreamEvent, answer: LocalAnswer | NoAnswer): void {
-    const status = "error" in answer ? undefined : answer.status;
-    const policy = listened.subscription?.retryPolicy;
-    const consequence = policy === undefined ? describeForSource(fail) : describeConsequence(status, policy);
-    if (flags.json === true) {
-      const said =
-        "error" in answer ? { error: answer.error } : { status: answer.status, duration_ms: answer.durationMs };
-      return print(JSON.stringify({ event_id: event.event_id, event_type: event.event_type, ...said, consequence }));
-    }
-    const durationMs = "error" in answer || fail !== undefined ? undefined : answer.durationMs;
-    printEscaped(describeAnswer("error" in answer ? answer.error : answer.status, durationMs, consequence));
-    if (flags.verbose === true && !("error" in answer) && fail === undefined) {
-      printEscaped(describeWhole(headersOf(answer), answer.body));
-    }
-  }
-}
-
-function toFailure(status: number): LocalAnswer {
-  return { status, headers: {}, body: Buffer.alloc(0), durationMs: 0 };
 }
 
 /** The sender got its answer when the event was on disk. */
