@@ -3,20 +3,18 @@ import { VERSION } from "../config/version.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode, ReportedFailure } from "./failure.ts";
 import { note } from "./output.ts";
-import { getSurroundings, OF_PROCESS, runAlone, runIn, type Output, type Surroundings } from "./surroundings.ts";
+import { getProcess, getSurroundings, runAlone, runIn, type Output, type Surroundings } from "./surroundings.ts";
 import { DEFAULT_WIDTH, findTerminal, MIN_WIDTH, reflow } from "./terminal.ts";
 
 const HELP_COMMAND = ["help [command]", "print the help of a command"] as const;
 
 /** Resolves to the exit code. Each command imports its modules when it runs, so help and usage errors are instant. */
-export function runCommandLine(
-  given: readonly string[],
-  surroundings: Omit<Surroundings, "asked"> = OF_PROCESS,
-): Promise<number> {
+export function runCommandLine(words: readonly string[], given?: Omit<Surroundings, "asked">): Promise<number> {
   // The flag may be anywhere, with any command.
-  const args = given.filter((word) => word !== "--no-color");
-  const env = args.length < given.length ? { ...surroundings.env, NO_COLOR: "1" } : surroundings.env;
-  const run = surroundings === OF_PROCESS ? runAlone : runIn;
+  const args = words.filter((word) => word !== "--no-color");
+  const surroundings = given ?? getProcess();
+  const env = args.length < words.length ? { ...surroundings.env, NO_COLOR: "1" } : surroundings.env;
+  const run = given === undefined ? runAlone : runIn;
   return run({ ...surroundings, env, asked: {} }, () => runArguments(args));
 }
 

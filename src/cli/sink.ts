@@ -56,21 +56,7 @@ export async function runSink(flags: SinkFlags): Promise<void> {
   server.closeAllConnections();
 }
 
-interface Arrival {
-  received_at: string;
-  method: string;
-  path: string;
-  event_type: string | null;
-  event_id: string | null;
-  delivery_id: string | null;
-  attempt: number | null;
-  content_type: string | null;
-  size: number;
-  signature?: { standard: boolean; plain: boolean };
-  answer: number;
-  body?: string;
-  body_base64?: string;
-}
+type Arrival = ReturnType<typeof describeArrival>;
 
 function describeArrival(
   { method = "", url = "", headers }: IncomingMessage,
@@ -78,9 +64,10 @@ function describeArrival(
   size: number,
   answer: number,
   { secret, signatureHeader }: SinkFlags,
-): Arrival {
+) {
   const attempt = headerOf(headers, "x-webhook-attempt");
   const text = body.toString("utf8");
+  const isText = Buffer.from(text, "utf8").equals(body);
   return {
     received_at: new Date().toISOString(),
     method,
@@ -93,7 +80,8 @@ function describeArrival(
     size,
     ...(secret !== undefined && { signature: checkSignatures(headers, body, secret, signatureHeader) }),
     answer,
-    ...(Buffer.from(text, "utf8").equals(body) ? { body: text } : { body_base64: body.toString("base64") }),
+    ...(isText && { body: text }),
+    ...(!isText && { body_base64: body.toString("base64") }),
   };
 }
 

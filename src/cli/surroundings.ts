@@ -33,27 +33,19 @@ interface Signals {
 
 const STDIN = 0;
 
-export const OF_PROCESS: Surroundings = {
-  get stdout() {
-    return process.stdout;
-  },
-  get stderr() {
-    return process.stderr;
-  },
+export const getProcess = (): Surroundings => ({
+  stdout: process.stdout,
+  stderr: process.stderr,
   readStdin: () => readFileSync(STDIN),
   openStdin: () => process.stdin,
-  get env() {
-    return readEnvironment();
-  },
-  get cwd() {
-    return process.cwd();
-  },
+  env: readEnvironment(),
+  cwd: process.cwd(),
   signals: process,
   asked: {},
-};
+});
 
 const ofCommand = new AsyncLocalStorage<Surroundings>();
-let ofProcess = OF_PROCESS;
+let ofProcess: Surroundings | undefined;
 
 export function runIn<Result>(surroundings: Surroundings, run: () => Promise<Result>): Promise<Result> {
   return ofCommand.run(surroundings, run);
@@ -67,7 +59,7 @@ export function runAlone<Result>(surroundings: Surroundings, run: () => Promise<
 
 /** Of the command that runs here; what listens to signals has none, and only ends the wait of its command. */
 export function getSurroundings(): Surroundings {
-  return ofCommand.getStore() ?? ofProcess;
+  return ofCommand.getStore() ?? (ofProcess ??= getProcess());
 }
 
 export function resolvePath(path: string): string {

@@ -113,7 +113,8 @@ async function runAction(resource: Resource, name: string, action: Action, call:
   const first = await client.send(method, path, { query, headers, ...content }).catch((error: unknown) => {
     throw withFlag(error, action.flags ?? []);
   });
-  const answer = (await action.follow?.(client, first, call)) ?? first;
+  const later = call.flags["wait"] === true ? await action.follow?.(client, first) : undefined;
+  const answer = later ?? first;
   const [key = ""] = call.args;
   // A deletion is often answered with an empty body.
   const isEmpty = answer.text === "";

@@ -67,7 +67,7 @@ const FILTER: readonly Flag[] = [
 ];
 
 export const JOB: Pick<Action, "follow" | "print" | "check"> = {
-  follow: (client, answer, { flags }) => (flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer)),
+  follow,
   print: printJob,
   check(row, { flags }) {
     if (flags["wait"] !== true || row["status"] === "completed" || isPlan(row)) return;

@@ -60,8 +60,8 @@ export interface Action {
   body?(call: Call): unknown;
   /** Prints the answer, unless JSON was asked for. */
   print?(row: Row, call: Call): void;
-  /** Waits for a later answer, which is printed instead. */
-  follow?(client: ApiClient, answer: ApiAnswer, call: Call): Promise<ApiAnswer>;
+  /** With `--wait`: waits for a later answer, which is printed instead. */
+  follow?(client: ApiClient, answer: ApiAnswer): Promise<ApiAnswer>;
   /** Checks the answer after it was printed, and throws when the command has failed. */
   check?(row: Row, call: Call): void;
   /** The whole command, when it is not one request. */

@@ -78,8 +78,7 @@ Examples:
     erase: {
       help: "erase all data of a tenant permanently, as a job of the gateway",
       flags: [flag("--confirm <id>", "the id of the tenant once more; nothing is erased without it"), WAIT],
-      follow: (client, answer, { flags }) =>
-        flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer),
+      follow,
       body: ({ body }) => ({ ...body }),
       print: printErasure,
       notes: `Run it again to see the progress. Erased data cannot be restored.

@@ -46,7 +46,7 @@ export async function startOwnGateway(folder: string) {
   const child = spawn(process.execPath, [LAUNCHER, "start"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...withoutSettings(), ...settingsFor(folder), POSTHORN_ADMIN_KEY: key },
+    env: environmentFor(folder, key),
   });
   const end = () => void child.kill("SIGKILL");
   process.once("exit", end);
@@ -82,12 +82,12 @@ export async function startOwnGateway(folder: string) {
   return { url, key, kill: () => signal("SIGKILL"), stop: () => signal("SIGTERM") };
 }
 
-function withoutSettings(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(getSurroundings().env).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name)));
-}
-
-function settingsFor(folder: string): Record<string, string> {
+/** Of the user's own gateway, it keeps no setting. */
+function environmentFor(folder: string, key: string): NodeJS.ProcessEnv {
+  const own = Object.entries(getSurroundings().env).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name));
   return {
+    ...Object.fromEntries(own),
+    POSTHORN_ADMIN_KEY: key,
     POSTHORN_HOST: "127.0.0.1",
     POSTHORN_PORT: "0",
     POSTHORN_DATA_DIR: join(folder, "data"),
