@@ -44,11 +44,7 @@ export const RESOURCE: Resource = {
     [
       "status",
       "status deprecated_at",
-      ([status, since]) =>
-        [status, since]
-          .filter((part) => part !== null)
-          .map(asText)
-          .join(" since "),
+      ([status, since]) => [status, since].flatMap((part) => part ?? []).join(" since "),
     ],
     ["enforced", "enforce versions", describeEnforcement],
     ["changed", "updated_at", ago],

@@ -1,4 +1,4 @@
-import { formatAgo, formatBytes, printFacts, printTable, type TableChoices } from "../output.ts";
+import { formatAgo, formatBytes, print, printFacts, printTable, type TableChoices } from "../output.ts";
 
 /** The fields of a resource that are shown, in a row of a table or as a line of their own. */
 
@@ -41,6 +41,10 @@ export function toCells(columns: readonly Field[], row: Row, moment: Moment): st
 
 export function printFields(fields: readonly Field[], row: Row): void {
   printFacts(toFacts(fields, row, { wallMs: Date.now(), isAbsolute: false }));
+}
+
+export function printStatus({ name, status }: Row): void {
+  print(`${asText(name)}: ${asText(status)}`);
 }
 
 export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [string, Shown][] {

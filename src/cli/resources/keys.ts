@@ -4,7 +4,7 @@ import { usageFailure } from "../failure.ts";
 import type { LocalFlags } from "../local.ts";
 import { note, print, printJson } from "../output.ts";
 import { readEnd } from "../read-value.ts";
-import { ago, asText } from "./fields.ts";
+import { ago, printStatus } from "./fields.ts";
 import { findId, KEY, type Resource, TENANT } from "./resource.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 
@@ -78,7 +78,7 @@ export const RESOURCE: Resource = {
       help: "revoke a key immediately and permanently",
       method: "DELETE",
       path: ({ args }) => `/api/v1/keys/${encodeURIComponent(args[0] ?? "")}`,
-      print: ({ id, status }) => print(`${asText(id)}: ${asText(status)}`),
+      print: ({ id, status }) => printStatus({ name: id, status }),
     },
   },
 };

@@ -1,5 +1,5 @@
 import { formatBytes } from "../output.ts";
-import { ago, asText, at, because, bytes, type Field, type Moment, type Row } from "./fields.ts";
+import { ago, asText, at, because, bytes, type Field, type Format, type Moment, type Row } from "./fields.ts";
 import type { Resource } from "./resource.ts";
 import { flag } from "./flags.ts";
 
@@ -14,6 +14,9 @@ export const REQUEST_COLUMNS: readonly Field[] = [
   ["REPLAYED", "replayed_at", ago],
 ];
 
+const what: Format = ([method, path, size]) => `${asText(method)} ${asText(path)}, ${formatBytes(Number(size))}`;
+const replayed: Format = ([time, by]) => (time === null ? undefined : `${asText(time)} by ${asText(by) ?? "somebody"}`);
+
 export const RESOURCE: Resource = {
   path: "/api/v1/requests",
   key: "id",
@@ -22,18 +25,10 @@ export const RESOURCE: Resource = {
   facts: [
     ["request", "id"],
     ["received", "received_at remote_address", ([time, from], moment) => `${at([time], moment)} from ${asText(from)}`],
-    [
-      "what",
-      "method path size",
-      ([method, path, size]) => `${asText(method)} ${asText(path)}, ${formatBytes(Number(size))}`,
-    ],
+    ["what", "method path size", what],
     ["outcome", "outcome cause", because],
     ["events", "events", ([events], moment) => (events as Row[]).map((one) => describeEvent(one, moment)).join(", ")],
-    [
-      "replayed",
-      "replayed_at replayed_by",
-      ([time, by]) => (time === null ? undefined : `${asText(time)} by ${asText(by) ?? "somebody"}`),
-    ],
+    ["replayed", "replayed_at replayed_by", replayed],
     ["new events", "replay_event_ids"],
     ["now", "result.outcome result.cause", because],
   ],

@@ -2,7 +2,7 @@ import { SOURCE_STATUSES, SourceInput } from "../../model/source.ts";
 import { usageFailure } from "../failure.ts";
 import { formatBytes, note, print } from "../output.ts";
 import { readCount, readPairs, readSecret } from "../read-value.ts";
-import { ago, asText, at, pairs, seconds, type Row } from "./fields.ts";
+import { ago, asText, at, type Format, pairs, printStatus, seconds, type Row } from "./fields.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
 import { REQUEST_COLUMNS } from "./requests.ts";
 import type { Call, Resource } from "./resource.ts";
@@ -58,7 +58,7 @@ const TOKEN = flag("--auth-token-file <path>", "the file with the token for --au
   read: readSecret,
 });
 
-const printStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
+const secretsOf: Format = ([secrets]) => (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", ");
 
 export const RESOURCE: Resource = {
   path: "/api/v1/sources",
@@ -75,11 +75,7 @@ export const RESOURCE: Resource = {
   facts: [
     ["source", "name"],
     ["path", "name path_token", (parts) => `/webhook/${parts.filter((part) => part !== null).join("/")}`],
-    [
-      "secrets",
-      "secrets",
-      ([secrets]) => (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", "),
-    ],
+    ["secrets", "secrets", secretsOf],
     ["token in", "auth.header"],
     ["takes", "methods max_bytes", ([methods, max]) => `${asText(methods)} up to ${formatBytes(Number(max))}`],
     ["answer within", "answer_within", seconds],

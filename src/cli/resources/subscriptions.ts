@@ -8,10 +8,12 @@ import {
   ago,
   asText,
   at,
+  firstOf,
   ms,
   pairs,
   printFields,
   printRows,
+  printStatus,
   rate,
   seconds,
   type Field,
@@ -89,13 +91,30 @@ const tenantsOf: Format = ([owner, tenants]) =>
 
 const attempts: Format = ([count, failed]) => `${asText(count)}, ${asText(failed)} of them failed`;
 
-const printStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
+const destination: Format = ([settings, kind]) =>
+  settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`;
 
-const RETRIES: Field = [
-  "retries",
-  "retry_policy retry_count retry_interval",
-  ([policy, count, interval]) => describePolicy(policy) ?? `${asText(count)}, ${asText(interval)} s apart`,
-];
+const retries: Format = ([policy, count, interval]) =>
+  describePolicy(policy) ?? `${asText(count)}, ${asText(interval)} s apart`;
+
+const limits: Format = ([count, limit]) =>
+  `${asText(count)} at once${limit === null ? "" : `, ${asText(limit)} a minute`}`;
+
+const AFTER_DEAD = { block: "later deliveries wait", skip: "later deliveries continue" };
+const afterDeadLetter: Format = ([what, isOrdered]) =>
+  isOrdered === true ? AFTER_DEAD[what as keyof typeof AFTER_DEAD] : undefined;
+
+const leavingQueue: Format = ([time, fallback], moment) =>
+  fallback === null ? undefined : `after ${seconds([time], moment)} of good health at the latest`;
+
+const created: Format = ([time, by], moment) => [at([time], moment), asText(by)].filter(Boolean).join(" by ");
+
+const LAST_DAY = "stats.delivered_rate_24h stats.first_try_rate_24h stats.latency_p50_ms stats.latency_p99_ms";
+const lastDay: Format = ([share, first, p50, p99], moment) =>
+  share === null
+    ? undefined
+    : `${rate([share], moment)} delivered, ${rate([first], moment)} at the first try; half of the attempts took ` +
+      `at most ${asText(p50)} ms, 99% at most ${asText(p99)} ms`;
 
 const MAX_SHOWN_DELAYS = 8;
 
@@ -164,57 +183,21 @@ export const RESOURCE: Resource = {
   facts: [
     ["subscription", "id"],
     ["health", "condition"],
-    [
-      "destination",
-      "destination kind",
-      ([settings, kind]) => (settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`),
-    ],
-    [
-      "handshake",
-      "handshake_result.status handshake_result.error",
-      ([status, error]) => (status === undefined ? undefined : (asText(error) ?? asText(status))),
-    ],
+    ["destination", "destination kind", destination],
+    ["handshake", "handshake_result.error handshake_result.status", firstOf],
     ["tenants", "tenant_id tenants", tenantsOf],
     ["filter", "event_filter"],
     ["ordered", "ordered", ([isOrdered]) => (isOrdered === true ? "by ordering key" : undefined)],
-    RETRIES,
+    ["retries", "retry_policy retry_count retry_interval", retries],
     ["timeout", "timeout", seconds],
-    [
-      "at most",
-      "concurrency rate_limit",
-      ([count, limit]) => `${asText(count)} at once${limit === null ? "" : `, ${asText(limit)} a minute`}`,
-    ],
-    [
-      "after a dead letter",
-      "on_dead_head ordered",
-      ([what, isOrdered]) =>
-        isOrdered === true
-          ? { block: "later deliveries wait", skip: "later deliveries continue" }[String(what)]
-          : undefined,
-    ],
-    [
-      "leave the queue",
-      "drain_within_s fallback",
-      ([time, fallback], moment) =>
-        fallback === null ? undefined : `after ${seconds([time], moment)} of good health at the latest`,
-    ],
+    ["at most", "concurrency rate_limit", limits],
+    ["after a dead letter", "on_dead_head ordered", afterDeadLetter],
+    ["leave the queue", "drain_within_s fallback", leavingQueue],
     ["labels", "labels", pairs],
-    [
-      "created",
-      "created_at created_by",
-      ([time, by], moment) => [at([time], moment), asText(by)].filter(Boolean).join(" by "),
-    ],
+    ["created", "created_at created_by", created],
     ["attempts", "stats.delivery_count stats.failure_count", attempts],
     ["last delivery", "stats.last_delivery", ago],
-    [
-      "last 24 hours",
-      "stats.delivered_rate_24h stats.first_try_rate_24h stats.latency_p50_ms stats.latency_p99_ms",
-      ([share, first, p50, p99], moment) =>
-        share === null
-          ? undefined
-          : `${rate([share], moment)} delivered, ${rate([first], moment)} at the first try; half of the attempts took ` +
-            `at most ${asText(p50)} ms, 99% at most ${asText(p99)} ms`,
-    ],
+    ["last 24 hours", LAST_DAY, lastDay],
     ["open", "stats.open_count"],
     ["dead letters", "stats.dead_count"],
   ],
