@@ -58,7 +58,8 @@ const TOKEN = flag("--auth-token-file <path>", "the file with the token for --au
   read: readSecret,
 });
 
-const secretsOf: Format = ([secrets]) => (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", ");
+const secretsOf: Format = ([secrets]) =>
+  (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", ");
 
 export const RESOURCE: Resource = {
   path: "/api/v1/sources",

@@ -7,6 +7,13 @@ import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../failure.ts";
 import { getSurroundings } from "../surroundings.ts";
 
+/** Of `bench` and `selftest`. */
+export interface TrialFlags {
+  dir: string;
+  seconds: string;
+  json?: boolean;
+}
+
 export type StartOwnGateway = typeof startOwnGateway;
 export type OwnGateway = Awaited<ReturnType<StartOwnGateway>>;
 

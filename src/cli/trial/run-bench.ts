@@ -8,13 +8,7 @@ import { note, openProgress, printJson, printTable, type Progress } from "../out
 import { readCount } from "../read-value.ts";
 import { resolvePath, runInterruptible } from "../surroundings.ts";
 import { flood, openLoadConnection, writeRequest } from "./load.ts";
-import { startOwnGateway, withTrialFolder } from "./own-gateway.ts";
-
-export interface BenchFlags {
-  dir: string;
-  seconds: string;
-  json?: boolean;
-}
+import { startOwnGateway, type TrialFlags, withTrialFolder } from "./own-gateway.ts";
 
 const SOURCE = "bench";
 const CONNECTIONS = 64;
@@ -30,7 +24,7 @@ type Flooded = Awaited<ReturnType<typeof floodServer>>;
 type Round = Awaited<ReturnType<typeof deliverAll>> & { bare: Flooded };
 
 /** Benchmarks a gateway of its own in a temporary folder, never one that is in use. */
-export async function runBench(flags: BenchFlags): Promise<void> {
+export async function runBench(flags: TrialFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 2, max: 600 });
   const dir = resolvePath(flags.dir);
   const progress = openProgress(2 * ROUNDS + 2);

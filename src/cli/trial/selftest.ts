@@ -7,19 +7,19 @@ import { note, openProgress, print, printFacts, printJson } from "../output.ts";
 import { readCount } from "../read-value.ts";
 import { resolvePath, runInterruptible } from "../surroundings.ts";
 import { openLoadConnection, writeRequest } from "./load.ts";
-import { type OwnGateway, startOwnGateway, type StartOwnGateway, withTrialFolder } from "./own-gateway.ts";
+import {
+  type OwnGateway,
+  startOwnGateway,
+  type StartOwnGateway,
+  type TrialFlags,
+  withTrialFolder,
+} from "./own-gateway.ts";
 import { hashOf, openRecordingSink, type RecordingSink } from "./sink.ts";
-
-export interface SelftestFlags {
-  dir: string;
-  seconds: string;
-  json?: boolean;
-}
 
 const FSYNCS = { count: 200, maxMs: 1000 };
 const MAX_SHOWN = 10;
 
-export async function runSelftest(flags: SelftestFlags): Promise<void> {
+export async function runSelftest(flags: TrialFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 3, max: 600 });
   const dir = resolvePath(flags.dir);
   const progress = openProgress(seconds, " s");
