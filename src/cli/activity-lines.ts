@@ -5,7 +5,7 @@ import { createPaint, type Style, type Terminal } from "./terminal.ts";
 
 /** One short line for each request, message and attempt, for somebody who watches a gateway on a terminal. */
 
-export interface ActivityLinesOptions {
+interface ActivityLinesOptions {
   write: (line: string) => void;
   findTerminal: () => Terminal;
   now: () => number;

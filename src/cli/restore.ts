@@ -116,8 +116,10 @@ function unpack(archive: string, folder: string, flags: RestoreFlags, signal: Ab
       },
       onProgress,
     });
-    checkDatabase(join(folder, DATABASE), manifest);
-    return manifest;
+    const { schema_version: schemaVersion, tables } = manifest;
+    const faults = findFaultsOfCopy(join(folder, DATABASE), { schemaVersion, tables });
+    if (faults.length === 0) return manifest;
+    throw new CommandFailure(`The database in the backup is damaged, or was changed: ${faults.join("; ")}.`);
   });
 }
 
@@ -146,12 +148,6 @@ function rejectConflicts(manifest: Manifest, configDir: string): void {
     `${first} exists and differs from the one in the backup. Move it aside with --force, name another --config-dir, ` +
       "or restore only the data with --no-config.",
   );
-}
-
-function checkDatabase(file: string, manifest: Manifest): void {
-  const faults = findFaultsOfCopy(file, { schemaVersion: manifest.schema_version, tables: manifest.tables });
-  if (faults.length > 0)
-    throw new CommandFailure(`The database in the backup is damaged, or was changed: ${faults.join("; ")}.`);
 }
 
 function printRestored(archive: string, dataDir: string, restored: Restored, flags: RestoreFlags): void {

@@ -14,14 +14,11 @@ export function checkStore(config: Config, report: Report): Inspection | undefin
   let inspection: Inspection | undefined;
   try {
     inspection = inspectDatabase(file, ageOf(config.retention.days), Date.now());
+    if (inspection === undefined) report("ok", `${file} does not exist yet; the first start creates it`);
   } catch (error) {
     report("problem", `${file} cannot be read: ${(error as Error).message}. Keep a copy, then restore a backup`);
-    return undefined;
   }
-  if (inspection === undefined) {
-    report("ok", `${file} does not exist yet; the first start creates it`);
-    return undefined;
-  }
+  if (inspection === undefined) return undefined;
   const { damages, version, journalMode, sizeBytes } = inspection;
   if (damages.length > 0) report("problem", `${file} is damaged: ${damages.join("; ")}. Restore a backup`);
   else report("ok", `${file} (${formatBytes(sizeBytes)}) is sound; SQLite ${version}, journal ${journalMode}`);
