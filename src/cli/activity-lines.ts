@@ -90,9 +90,9 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
       const { eventType, subscription, responseCode, error, durationMs } = attempt;
       // The words are enough for a person who watches; the error code would add nothing.
       const words = (error ?? "no answer").replace(/ \([A-Z_]+\)$/, "");
-      const said = responseCode === undefined ? shorten(escapeControls(words), MAX_WORDS) : String(responseCode);
+      const answer = responseCode === undefined ? shorten(escapeControls(words), MAX_WORDS) : String(responseCode);
       const rest: Part[] = [
-        [said, responseCode === undefined ? "yellow" : undefined],
+        [answer, responseCode === undefined ? "yellow" : undefined],
         [`${Math.round(durationMs)} ms`, "dim"],
         describeVerdict(attempt),
       ];

@@ -48,17 +48,17 @@ async function explain(error: unknown): Promise<string> {
 
 /** Commander's text is `error: missing required argument 'id'`, sometimes with a suggestion in a second line. */
 function toSentence(complaint: string, command: Command): string {
-  const [said = "", similar = ""] = complaint
+  const [message = "", similar = ""] = complaint
     .trim()
     .replace(/^error: /, "")
     .split("\n");
-  const hint = similar || suggestLonger(said, command);
-  return [`${said.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
+  const hint = similar || suggestLonger(message, command);
+  return [`${message.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
 }
 
 /** Commander suggests flags with few other letters, but not `--secret-file` for `--secret`. */
-function suggestLonger(said: string, command: Command): string {
-  const [, given] = /^unknown option '(--[\w-]+)'/.exec(said) ?? [];
+function suggestLonger(message: string, command: Command): string {
+  const [, given] = /^unknown option '(--[\w-]+)'/.exec(message) ?? [];
   if (given === undefined) return "";
   const longer = command.options.flatMap(({ long }) => (long?.startsWith(`${given}-`) === true ? long : []));
   return longer.length === 0 ? "" : `(Did you mean ${longer.join(" or ")}?)`;

@@ -66,7 +66,7 @@ export function resolvePath(path: string): string {
   return resolve(getSurroundings().cwd, path);
 }
 
-/** What a command does when it is told to end. The same signal again ends the process at once. */
+/** What a command does when a signal ends it. The same signal again ends the process at once. */
 export function openInterruption(names: readonly Signal[] = ["SIGINT", "SIGTERM"]) {
   const { signals } = getSurroundings();
   const controller = new AbortController();

@@ -89,8 +89,8 @@ async function openExport(file: string): Promise<Opened> {
       number++;
       if (line.value === "") continue;
       const { seq, entry, data, hash } = parseLine(line.value, number);
-      const said = data === null || data === undefined ? undefined : canonicalJson(data);
-      yield { seq: Number(seq), entry: canonicalJson(entry), data: said, hash: String(hash) };
+      const canonical = data === null || data === undefined ? undefined : canonicalJson(data);
+      yield { seq: Number(seq), entry: canonicalJson(entry), data: canonical, hash: String(hash) };
     }
   }
   const { store_id: storeId, head, checkpoint } = header;

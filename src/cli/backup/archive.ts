@@ -50,7 +50,7 @@ export async function writeArchive(archive: ArchiveToWrite): Promise<void> {
   try {
     await written;
   } finally {
-    // A file that is still being opened would be there after whoever called has removed it.
+    // A file that is still being opened would be there after the caller has removed it.
     if (!output.closed) await once(output, "close");
   }
 }

@@ -54,7 +54,7 @@ async function listKinds(): Promise<ReadonlyMap<string, SourceKind>> {
 }
 
 const DEADLINE_MS = 10_000;
-/** Any name will do: only a connected client learns that the queue does not exist. */
+/** Any name will do: only a connected client finds that the queue does not exist. */
 const ANY_QUEUE = "posthorn-doctor";
 
 export async function checkBrokers(config: Config, report: Report): Promise<void> {

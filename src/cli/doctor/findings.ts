@@ -9,7 +9,7 @@ export interface Finding {
   detail: string;
 }
 
-/** A warning can wait; a problem loses or refuses events, or prevents the gateway from starting. */
+/** A warning can wait; a problem loses or rejects events, or prevents the gateway from starting. */
 type Result = "ok" | "warning" | "problem";
 
 export type Report = (result: Result, detail: string) => void;
@@ -42,7 +42,7 @@ function printLines(findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = " ".repeat(RESULT_WIDTH + width + 4);
   for (const { check, result, detail } of findings) {
-    const told = wrapIndented(escapeControls(detail), terminal.width, indent);
-    printEscaped(`${paint(STYLES[result], result.padEnd(RESULT_WIDTH))}  ${check.padEnd(width)}  ${told}`);
+    const lines = wrapIndented(escapeControls(detail), terminal.width, indent);
+    printEscaped(`${paint(STYLES[result], result.padEnd(RESULT_WIDTH))}  ${check.padEnd(width)}  ${lines}`);
   }
 }

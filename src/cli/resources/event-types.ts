@@ -136,6 +136,6 @@ function printImport(row: Row, { flags }: Call): void {
 
 function printChange(row: Row): void {
   const versions = versionsOf(row).map(({ version }) => asText(version));
-  const told = versions.length === 0 ? "no schema" : `versions ${versions.join(", ")}`;
-  print(`${asText(row["name"])}: ${asText(row["status"])}, ${told}`);
+  const shown = versions.length === 0 ? "no schema" : `versions ${versions.join(", ")}`;
+  print(`${asText(row["name"])}: ${asText(row["status"])}, ${shown}`);
 }

@@ -57,9 +57,9 @@ export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [st
  */
 export function wholeOf(row: Row, fields: readonly Field[], hidden: readonly string[]): readonly Field[] {
   const parts = fields.map((field) => field[1].split(" ").map((path) => path.split(".")[0] ?? ""));
-  const told = new Set([...parts.flat(), ...hidden]);
+  const known = new Set([...parts.flat(), ...hidden]);
   return Object.keys(row).flatMap((name) => {
-    if (!told.has(name)) return [byName(name)];
+    if (!known.has(name)) return [byName(name)];
     return fields.filter((_, index) => parts[index]?.[0] === name);
   });
 }

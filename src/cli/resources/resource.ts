@@ -54,7 +54,7 @@ export interface Action {
   readonly method?: Method | ((call: Call) => Method);
   /** The path, when it is not the default one. */
   path?(call: Call): string;
-  /** The columns, when the list is of other things than the resource. */
+  /** The columns, when the list is not of the resource itself. */
   readonly columns?: readonly Field[];
   /** Builds the request body, when it is more than the values of the flags. */
   body?(call: Call): unknown;
@@ -82,7 +82,7 @@ export function placeOf({ path }: Pick<Resource, "path">, key: string | undefine
 }
 
 export const SUBSCRIPTION: Named = { noun: "subscription", path: "/api/v1/subscriptions", prefix: "sub_" };
-/** Normally the first thing that names a tenant creates it; here a misspelt name must not create one. */
+/** Normally the first resource that names a tenant creates it; here a misspelt name must not create one. */
 export const TENANT: Named = { noun: "tenant", path: "/api/v1/tenants", create: "posthorn tenants create" };
 export const KEY: Named = { noun: "key", path: "/api/v1/keys", prefix: "key_" };
 

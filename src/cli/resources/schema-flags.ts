@@ -159,8 +159,8 @@ function toHelp(shape: Shape, { type, isNullable, isNew }: Pick<Kind, "type" | "
   if (isNullable && type !== "boolean" && !/\bnone\b/.test(text)) parts.push("or none");
   const help = parts.filter((part) => part !== "").join("; ");
   const { default: usual } = shape;
-  const isTold = isNew && ["string", "number"].includes(typeof usual) && !/default|without it/i.test(text);
-  return isTold ? `${help} (default: ${String(usual)})` : help;
+  const isShown = isNew && ["string", "number"].includes(typeof usual) && !/default|without it/i.test(text);
+  return isShown ? `${help} (default: ${String(usual)})` : help;
 }
 
 function toKebab(field: string): string {

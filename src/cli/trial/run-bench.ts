@@ -76,7 +76,7 @@ async function measure(dir: string, seconds: number, progress: Progress, signal:
 async function floodServer(port: number, durationMs: number) {
   const request = writeRequest(port, `/webhook/${SOURCE}`, createBody());
   const latencies: number[] = [];
-  let refused = 0;
+  let rejected = 0;
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   const onLost = () => fail(new CommandFailure(`The server on port ${port} closed a connection under load.`));
@@ -87,7 +87,7 @@ async function floodServer(port: number, durationMs: number) {
     connection.send(request, (status) => {
       const isAccepted = status >= 200 && status < 300;
       if (isAccepted) latencies.push(performance.now() - sentAt);
-      else refused += 1;
+      else rejected += 1;
       onAnswer(isAccepted);
     });
   });
@@ -99,7 +99,7 @@ async function floodServer(port: number, durationMs: number) {
   return {
     startedAt,
     accepted: latencies.length,
-    refused,
+    rejected,
     perSecond: (1000 * latencies.length) / (performance.now() - startedAt),
     p50Ms: percentileOf(latencies, 0.5),
     p99Ms: percentileOf(latencies, 0.99),
@@ -144,7 +144,7 @@ function printFigures({ fsync, rounds }: Awaited<ReturnType<typeof measure>>, di
     fsync_median_ms: fsync.medianMs,
     fsync_p99_ms: fsync.p99Ms,
     events: rounds.reduce((sum, { gateway }) => sum + gateway.accepted, 0),
-    refused: rounds.reduce((sum, { gateway }) => sum + gateway.refused, 0),
+    refused: rounds.reduce((sum, { gateway }) => sum + gateway.rejected, 0),
   };
   const { name } = describeFileSystem(dir);
   if (isJson) return printJson({ ...figures, dir, file_system: name });
