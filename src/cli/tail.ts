@@ -8,8 +8,8 @@ import { followStream } from "./event-stream.ts";
 import { formatAgo, formatBytes, note, print, printEscaped, shorten } from "./output.ts";
 import { readTime } from "./read-value.ts";
 import { asText } from "./resources/fields.ts";
-import { flag, ownFlag } from "./resources/flags.ts";
-import { type Call, type SingleAction, SUBSCRIPTION } from "./resources/resource.ts";
+import { flag, ownFlag, subscriptionFlag } from "./resources/flags.ts";
+import type { Call, SingleAction } from "./resources/resource.ts";
 import { openInterruption } from "./surroundings.ts";
 import { createPaint, findTerminal, type Paint, type Style } from "./terminal.ts";
 
@@ -22,10 +22,7 @@ export const ACTION: SingleAction = {
     }),
     flag("--source <name>", "only from this source"),
     flag("--tenant <tenant>", "only of this tenant (for keys that are not bound to a tenant)", { field: "tenant_id" }),
-    flag("--subscription <name>", "only attempts and events of this subscription, by name or id", {
-      field: "subscription_id",
-      named: SUBSCRIPTION,
-    }),
+    subscriptionFlag("only attempts and events of this subscription, by name or id"),
     flag("--status <status>", "only attempts whose delivery has this status", { choices: DELIVERY_STATES }),
     flag("--reason <reason>", "only attempts whose delivery is dead for this", { choices: DEAD_REASONS }),
     flag("--id <id>", "only of the event with this id; ID* means those that begin so"),

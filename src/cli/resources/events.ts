@@ -4,8 +4,8 @@ import { countOf, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
 import { DELIVERY_CHOICES, DELIVERY_COLUMNS } from "./deliveries.ts";
 import { ago, asText, bytes, printRows, type Format, type Row } from "./fields.ts";
-import { type Call, type Resource, SUBSCRIPTION } from "./resource.ts";
-import { flag, OF_TENANT } from "./flags.ts";
+import { type Call, type Resource } from "./resource.ts";
+import { flag, OF_TENANT, subscriptionFlag } from "./flags.ts";
 
 const STATUS: readonly [string, Format] = [
   "status unmatched",
@@ -64,13 +64,7 @@ export const RESOURCE: Resource = {
     show: { help: "show an event with its deliveries and its payload" },
     replay: {
       help: "deliver an event again to all subscriptions that got it",
-      flags: [
-        flag(
-          "--subscription <name>",
-          "only to this subscription, by name or id, even if it did not get the event before",
-          { field: "subscription_id", named: SUBSCRIPTION },
-        ),
-      ],
+      flags: [subscriptionFlag("only to this subscription, by name or id, even if it did not get the event before")],
       print: printReplay,
     },
   },

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { readObject } from "../read-value.ts";
-import { type Named, TENANT } from "./resource.ts";
+import { type Named, SUBSCRIPTION, TENANT } from "./resource.ts";
 
 /** A flag of a command, and the part of the request that it sets. */
 export interface Flag {
@@ -107,6 +107,9 @@ export const FILE = flag("--file <path>", "settings as JSON or yaml, - for stand
   place: "file",
   read: readObject,
 });
+
+export const subscriptionFlag = (help: string): Flag =>
+  flag("--subscription <name>", help, { field: "subscription_id", named: SUBSCRIPTION });
 
 export const OF_TENANT = flag("--tenant <tenant>", "only of this tenant", { field: "tenant_id" });
 export const OWNER = flag("--tenant <tenant>", "its tenant (for keys that are not bound to a tenant)", {

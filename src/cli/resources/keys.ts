@@ -6,8 +6,8 @@ import type { LocalFlags } from "../local.ts";
 import { note, print } from "../output.ts";
 import { readEnd } from "../read-value.ts";
 import { ago, printStatus } from "./fields.ts";
-import { type Call, findId, KEY, type Resource, TENANT } from "./resource.ts";
-import { flag, OF_TENANT } from "./flags.ts";
+import { type Call, findId, KEY, placeOf, type Resource, TENANT } from "./resource.ts";
+import { flag, OF_TENANT, ownFlag } from "./flags.ts";
 
 export const RESOURCE: Resource = {
   path: "/api/v1/keys",
@@ -34,13 +34,9 @@ export const RESOURCE: Resource = {
       help: "create a key and print it once",
       takes: "",
       flags: [
-        flag("--local", "create the key in the database on this machine; the gateway may be running", {
-          place: "here",
-        }),
-        flag("-c, --config <file>", "with --local: configuration file (default: posthorn.yaml, if there is one)", {
-          place: "here",
-        }),
-        flag("--data-dir <folder>", "with --local: folder of the database", { place: "here" }),
+        ownFlag("--local", "create the key in the database on this machine; the gateway may be running"),
+        ownFlag("-c, --config <file>", "with --local: configuration file (default: posthorn.yaml, if there is one)"),
+        ownFlag("--data-dir <folder>", "with --local: folder of the database"),
         flag("--name <name>", "what the key is for", { default: "created on the command line" }),
         flag("--scope <scope...>", "a scope of the key; may be given several times", {
           field: "scopes",
@@ -78,7 +74,7 @@ export const RESOURCE: Resource = {
     revoke: {
       help: "revoke a key immediately and permanently",
       method: "DELETE",
-      path: ({ args }) => `/api/v1/keys/${encodeURIComponent(args[0] ?? "")}`,
+      path: ({ args: [id] }) => placeOf(KEY, id),
       print: ({ id, status }) => printStatus({ name: id, status }),
     },
   },

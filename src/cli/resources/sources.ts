@@ -5,7 +5,7 @@ import { readCount, readPairs, readSecret } from "../read-value.ts";
 import { ago, asText, at, type Format, pairs, printStatus, seconds, type Row } from "./fields.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
 import { REQUEST_COLUMNS } from "./requests.ts";
-import type { Call, Resource } from "./resource.ts";
+import { type Call, placeOf, type Resource } from "./resource.ts";
 import { flagsOf, type Exceptions } from "./schema-flags.ts";
 
 const EXCEPTIONS: Exceptions = {
@@ -61,8 +61,10 @@ const TOKEN = flag("--auth-token-file <path>", "the file with the token for --au
 const secretsOf: Format = ([secrets]) =>
   (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", ");
 
+const PATH = "/api/v1/sources";
+
 export const RESOURCE: Resource = {
-  path: "/api/v1/sources",
+  path: PATH,
   key: "name",
   columns: [
     ["SOURCE", "name"],
@@ -135,7 +137,7 @@ export const RESOURCE: Resource = {
     path: {
       help: "print the path with its token; the gateway logs that it was read",
       method: "GET",
-      path: ({ args }) => `/api/v1/sources/${encodeURIComponent(args[0] ?? "")}/path-token`,
+      path: ({ args: [name] }) => placeOf({ path: PATH }, name, "/path-token"),
       print: ({ path }) => print(String(path)),
     },
     delete: { help: "delete a source; its events stay" },

@@ -20,8 +20,8 @@ import {
   type Format,
   type Row,
 } from "./fields.ts";
-import { type Call, KEY, listNames, type Resource, SUBSCRIPTION } from "./resource.ts";
-import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
+import { type Call, KEY, listNames, placeOf, type Resource, SUBSCRIPTION } from "./resource.ts";
+import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, ownFlag, OWNER } from "./flags.ts";
 import { flagsOf, readYesNo, type Exceptions } from "./schema-flags.ts";
 
 const { url, events } = SUBSCRIPTION_FIELDS;
@@ -220,12 +220,12 @@ export const RESOURCE: Resource = {
         FILE,
         ...flagsOf(SCHEMA, { ...EXCEPTIONS, name: null }, true),
         RETRY_DELAYS,
-        flag("--id <id>", "with this id; one that is there already is replaced", { place: "here" }),
+        ownFlag("--id <id>", "with this id; one that is there already is replaced"),
         OWNER,
         IDEMPOTENCY_KEY,
       ],
       method: ({ flags }) => (flags["id"] === undefined ? "POST" : "PUT"),
-      path: ({ flags: { id } }) => (id === undefined ? PATH : `${PATH}/${encodeURIComponent(String(id))}`),
+      path: ({ flags: { id } }) => (id === undefined ? PATH : placeOf({ path: PATH }, String(id))),
       body: withPolicy,
     },
     update: {
