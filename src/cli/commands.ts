@@ -109,19 +109,19 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
 export const COMMANDS: readonly TopCommand[] = Object.values(COMMAND_GROUPS).flat();
 
 function group(name: string, help: string, load: () => Promise<{ RESOURCE: Resource }>): TopCommand {
-  return later(name, help, async (command, { addActions }) => addActions(command, (await load()).RESOURCE));
+  return later(name, help, async (command) => {
+    const { addActions } = await import("./resources/add-actions.ts");
+    addActions(command, (await load()).RESOURCE);
+  });
 }
 
 function single(name: string, help: string, load: () => Promise<{ ACTION: SingleAction }>): TopCommand {
-  return later(name, help, async (command, { addSingleAction }) => addSingleAction(command, (await load()).ACTION));
+  return later(name, help, async (command) => {
+    const { addSingleAction } = await import("./resources/add-actions.ts");
+    addSingleAction(command, (await load()).ACTION);
+  });
 }
 
-type AddActions = typeof import("./resources/add-actions.ts");
-
-function later(name: string, help: string, fill: (command: Command, add: AddActions) => Promise<void>): TopCommand {
-  return {
-    name,
-    add: (program) => void program.command(name).description(help),
-    fill: async (command) => fill(command, await import("./resources/add-actions.ts")),
-  };
+function later(name: string, help: string, fill: (command: Command) => Promise<void>): TopCommand {
+  return { name, add: (program) => void program.command(name).description(help), fill };
 }

@@ -283,7 +283,7 @@ function addLocalOptions(command: Command): Command {
 }
 
 /** The action of a command. Its module is loaded when it runs, and gets the arguments and the flags. */
-export function later<Given extends unknown[]>(load: () => Promise<(...given: Given) => unknown>) {
+function later<Given extends unknown[]>(load: () => Promise<(...given: Given) => unknown>) {
   return async (...given: Given): Promise<void> => {
     const run = await load();
     await run(...given);

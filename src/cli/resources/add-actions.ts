@@ -22,7 +22,7 @@ export function addActions(group: Command, resource: Resource): void {
 }
 
 export function addSingleAction(command: Command, action: SingleAction): void {
-  fillCommand(command, { path: "", key: "", actions: {} }, { takes: "", help: "", ...action } as Action);
+  fillCommand(command, { path: "", key: "", actions: {} }, { takes: "", help: "", ...action });
 }
 
 function fillCommand(command: Command, resource: Resource, action: Action): void {
