@@ -12,7 +12,7 @@ const BUDGETS = {
   accept: [1500, 7],
   alerts: [1560, 9],
   api: [11110, 56],
-  cli: [10400, 76],
+  cli: [9700, 72],
   config: [2530, 17],
   deliver: [4800, 16],
   destinations: [9900, 117],

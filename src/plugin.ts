@@ -35,7 +35,7 @@ export interface Plugin<Properties extends TProperties = TProperties> {
 export interface CommandLine {
   /** Adds the options with which a command finds the gateway, and `--json`. */
   addClientOptions(command: Command): Command;
-  /** For the default command of a group, which must allow excess arguments: they would be other commands, misspelt. */
+  /** For the default command of a group: its extra arguments would be other commands, misspelt. */
   rejectUnknownCommand(command: Command, group: Command): void;
   /** For a command that runs: connects to the gateway that its flags name. */
   open(flags: object): Promise<CommandTools>;

@@ -63,13 +63,10 @@ function addCommands(program: Command, { addClientOptions, rejectUnknownCommand,
   addSource(smartsheet.command("register"))
     .description("create and enable a webhook for every sheet of the manifest that has none")
     .action(async (flags: object) => (await import("./commands.ts")).runRegister(await open(flags), flags));
-  addSource(smartsheet.command("list", { isDefault: true }))
+  const list = addSource(smartsheet.command("list", { isDefault: true }))
     .description("list the webhooks of the account, and whether the source uses them")
-    .allowExcessArguments()
-    .action(async (flags: object, command: Command) => {
-      rejectUnknownCommand(command, smartsheet);
-      await (await import("./commands.ts")).runListWebhooks(await open(flags), flags);
-    });
+    .action(async (flags: object) => (await import("./commands.ts")).runListWebhooks(await open(flags), flags));
+  rejectUnknownCommand(list, smartsheet);
   addSource(smartsheet.command("cleanup"))
     .description("remove duplicates, and our webhooks whose source is gone")
     .option("--dry-run", "only show what would be removed")

@@ -1,6 +1,5 @@
 import type { Command, Option } from "commander";
-import { COMMANDS } from "../../src/cli/commands.ts";
-import { createProgram } from "../../src/cli/program.ts";
+import { createProgram, fillCommands } from "../../src/cli/program.ts";
 import { generatedFrom } from "./generated-from.ts";
 
 /** Flags of every command that talks to a gateway; listed once, at the top of the page. */
@@ -12,10 +11,7 @@ const USUAL_CLIENT = "status";
 /** docs/reference/commands.md, from the commands themselves. */
 export async function renderCommands(): Promise<string> {
   const program = createProgram();
-  for (const { name, fill } of COMMANDS) {
-    const group = program.commands.find((command) => command.name() === name);
-    if (group !== undefined) await fill?.(group);
-  }
+  await fillCommands(program);
   const client = listCommands(program).find((command) => command.name() === USUAL_CLIENT);
   const shared = (client?.options ?? []).filter(({ long }) => EVERYWHERE.includes(long ?? ""));
   return [

@@ -1,16 +1,14 @@
 import type { Activity, AnsweredRequest, EndedAttempt } from "../telemetry/activity.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
-import { countOf, shorten } from "./output.ts";
+import { countOf, formatWait, shorten } from "./output.ts";
 import { createPaint, type Style, type Terminal } from "./terminal.ts";
 
 /** One short line for each request, message and attempt, for somebody who watches a gateway on a terminal. */
 
-export interface ActivityLinesOptions {
+interface ActivityLinesOptions {
   write: (line: string) => void;
   findTerminal: () => Terminal;
-  /** Wall time in ms. */
   now: () => number;
-  /** Runs something once, after so many ms. */
   later: (run: () => void, ms: number) => void;
 }
 
@@ -18,7 +16,6 @@ export interface ActivityLinesOptions {
 const LINES_PER_S = 20;
 const FAILURES_PER_S = 10;
 const SECOND_MS = 1000;
-/** Outcomes of messages that need nobody's attention. */
 const GOOD_OUTCOMES: ReadonlySet<string> = new Set(["accepted", "duplicate", "ignored"]);
 /** Requests that come every few seconds and say nothing new. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
@@ -93,9 +90,9 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
       const { eventType, subscription, responseCode, error, durationMs } = attempt;
       // The words are enough for a person who watches; the error code would add nothing.
       const words = (error ?? "no answer").replace(/ \([A-Z_]+\)$/, "");
-      const said = responseCode === undefined ? shorten(escapeControls(words), MAX_WORDS) : String(responseCode);
+      const answer = responseCode === undefined ? shorten(escapeControls(words), MAX_WORDS) : String(responseCode);
       const rest: Part[] = [
-        [said, responseCode === undefined ? "yellow" : undefined],
+        [answer, responseCode === undefined ? "yellow" : undefined],
         [`${Math.round(durationMs)} ms`, "dim"],
         describeVerdict(attempt),
       ];
@@ -114,15 +111,6 @@ function describeVerdict({ verdict, number, retryInMs = 0 }: EndedAttempt): Part
   return [`attempt ${number}, next in ${formatWait(retryInMs)}`, "yellow"];
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-
-function formatWait(ms: number): string {
-  if (ms < 2 * MINUTE_MS) return `${Math.max(1, Math.round(ms / 1000))} s`;
-  return ms < 2 * HOUR_MS ? `${Math.round(ms / MINUTE_MS)} min` : `${Math.round(ms / HOUR_MS)} h`;
-}
-
-/** The local time of day. */
 function timeOf(wallMs: number): string {
   const date = new Date(wallMs);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");

@@ -10,7 +10,6 @@ export type Query = Readonly<Record<string, string | number | readonly string[] 
 interface RequestParts {
   query?: Query | undefined;
   body?: string | Uint8Array<ArrayBuffer> | undefined;
-  /** Sent as JSON, in place of `body`. */
   json?: unknown;
   headers?: Record<string, string> | undefined;
   expected?: readonly number[] | undefined;
@@ -20,7 +19,6 @@ export type ApiClient = ReturnType<typeof createApiClient>;
 export type ApiAnswer = Awaited<ReturnType<ApiClient["send"]>>;
 
 const VERSION_TIMEOUT_MS = 3000;
-/** How long a stream waits before it connects again, and how long at most. */
 const RECONNECTING = { minDelayMs: 2000, maxDelayMs: 30_000 };
 
 /** Talks only to our own gateway. The operator gave its address, so the address guard is not used here. */
@@ -43,9 +41,7 @@ export function createApiClient(url: string, key: string | undefined) {
       status,
       /** The unparsed answer: only the text keeps numbers beyond 2^53 exact. */
       text,
-      /** The gateway's clock. */
       date: answered.get("date") ?? undefined,
-      /** The version of the resource, if it has one. */
       etag: answered.get("etag") ?? undefined,
       read(): unknown {
         try {
@@ -61,7 +57,6 @@ export function createApiClient(url: string, key: string | undefined) {
   return { url, transport, explain, send, get };
 }
 
-/** The version that an open route reports; undefined when there is none. */
 export async function findVersion(url: string): Promise<string | undefined> {
   try {
     const transport = createTransport({ base: url, timeoutMs: VERSION_TIMEOUT_MS });
@@ -75,7 +70,6 @@ export async function findVersion(url: string): Promise<string | undefined> {
 
 interface AskedGateway {
   readonly url: string;
-  /** Whether a key was sent. */
   readonly hasKey: boolean;
 }
 

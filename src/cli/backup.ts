@@ -4,8 +4,8 @@ import { DEFAULT_FILE, type LoadedConfig } from "../config/load.ts";
 import { findAt, SETTINGS, toCamelCase } from "../config/settings-tree.ts";
 import { getDatabasePath } from "../config/store-url.ts";
 import { VERSION } from "../config/version.ts";
-import { createSecretBox } from "../resources/secret-box.ts";
-import { type CopiedDatabase, copyDatabase } from "../store/sqlite/copy-database.ts";
+import { createSecretBox, findMasterKey } from "../resources/secret-box.ts";
+import { copyDatabase } from "../store/sqlite/copy-database.ts";
 import { syncDirectory } from "../store/sqlite/data-dir.ts";
 import {
   CONFIG_FOLDER,
@@ -22,7 +22,7 @@ import {
 import { describePart, type PartSource, writeArchive } from "./backup/archive.ts";
 import { CommandFailure, usageFailure } from "./failure.ts";
 import { loadLocal, type LocalFlags } from "./local.ts";
-import { countOf, formatBytes, note, openProgress, printFacts, printJson } from "./output.ts";
+import { countOf, formatBytes, note, printFacts, printJson, withProgress } from "./output.ts";
 import { getSurroundings, resolvePath, runInterruptible } from "./surroundings.ts";
 
 export interface BackupFlags extends LocalFlags {
@@ -31,10 +31,8 @@ export interface BackupFlags extends LocalFlags {
   force?: boolean;
 }
 
-const PERCENT = 100;
-
-/** Reads the files of a gateway that may be running. The gateway is not involved. */
 export async function runBackup(file: string | undefined, flags: BackupFlags): Promise<void> {
+  const { withEvents = false, withMasterKey = false } = flags;
   const loaded = loadLocal(flags);
   const wallMs = Date.now();
   const target = resolvePath(file ?? `posthorn-backup-${formatStamp(wallMs)}.tar.gz`);
@@ -46,21 +44,47 @@ export async function runBackup(file: string | undefined, flags: BackupFlags): P
   if (existsSync(target) && flags.force !== true) {
     throw new CommandFailure(`${target} exists. Name another file, or replace it with --force.`);
   }
-  const secrets = readSecretsToKeep(loaded, flags);
+  const { secretsInClear, ...files } = readConfigurationFiles(loaded, flags.config, getSurroundings().cwd);
+  const masterKey = loaded.config.masterKey ?? findMasterKey(loaded.config.dataDir);
+  if (withMasterKey) {
+    if (masterKey === undefined) throw new CommandFailure("There is no master key yet.");
+    files.parts.push({ name: MASTER_KEY, content: Buffer.from(`${masterKey}\n`) });
+  } else if (secretsInClear.includes("master_key")) {
+    throw new CommandFailure(
+      "The configuration file contains the master key, so the backup would too. Add --with-master-key to allow that, " +
+        "or write ${NAME} there and set the key in the environment.",
+    );
+  }
 
   const temporary = `${target}.${process.pid}.partial`;
   const copy = `${temporary}.db`;
   try {
     const { manifest, damages } = await runInterruptible(async (signal) => {
-      const copied = await copyWithProgress(database, copy, flags.withEvents === true, signal);
-      const parts: PartSource[] = [{ name: DATABASE, content: { file: copy } }, ...secrets.parts];
-      const made = await describeAll(loaded, copied, secrets, parts, flags, wallMs);
-      await writeWithProgress(temporary, made, parts, wallMs, signal);
+      const copied = await withProgress((onProgress) =>
+        copyDatabase({ from: database, to: copy, withLog: withEvents, onProgress, signal }),
+      );
+      const parts: PartSource[] = [{ name: DATABASE, content: { file: copy } }, ...files.parts];
+      const made = createManifest({
+        ...files,
+        created_at: new Date(wallMs).toISOString(),
+        posthorn_version: VERSION,
+        schema_version: copied.schemaVersion,
+        with_events: withEvents,
+        with_master_key: withMasterKey,
+        master_key_fingerprint: masterKey === undefined ? null : createSecretBox(masterKey).fingerprint,
+        store_url: loaded.config.storeUrl,
+        tables: copied.tables,
+        records: copied.records,
+        parts: await Promise.all(parts.map(describePart)),
+      });
+      await withProgress((onProgress) =>
+        writeArchive({ file: temporary, manifest: made, parts, wallMs, onProgress, signal }),
+      );
       return { manifest: made, damages: copied.damages };
     });
     renameSync(temporary, target);
     syncDirectory(dirname(target));
-    printBackup(target, manifest, { ...secrets, damages }, flags);
+    printBackup(target, manifest, { secretsInClear, damages }, flags);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOSPC" && code !== "EACCES") throw error;
@@ -68,81 +92,6 @@ export async function runBackup(file: string | undefined, flags: BackupFlags): P
   } finally {
     for (const left of [temporary, copy]) rmSync(left, { force: true });
   }
-}
-
-type SecretsToKeep = ReturnType<typeof readSecretsToKeep>;
-
-function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags) {
-  const files = readConfigurationFiles(loaded, flags.config, getSurroundings().cwd);
-  const { parts, secretsInClear } = files;
-  const masterKey = loaded.config.masterKey ?? readKeyFile(join(loaded.config.dataDir, MASTER_KEY));
-  const fingerprint = masterKey === undefined ? null : createSecretBox(masterKey).fingerprint;
-  if (flags.withMasterKey === true) {
-    if (masterKey === undefined) throw new CommandFailure("There is no master key yet.");
-    parts.push({ name: MASTER_KEY, content: Buffer.from(`${masterKey}\n`) });
-  } else if (secretsInClear.includes("master_key")) {
-    throw new CommandFailure(
-      "The configuration file contains the master key, so the backup would too. Add --with-master-key to allow that, " +
-        "or write ${NAME} there and set the key in the environment.",
-    );
-  }
-  return { ...files, fingerprint };
-}
-
-function readKeyFile(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
-}
-
-async function copyWithProgress(from: string, to: string, withLog: boolean, signal: AbortSignal) {
-  const progress = openProgress(PERCENT);
-  const onProgress = (share: number) => progress.show(Math.floor(share * PERCENT));
-  try {
-    return await copyDatabase({ from, to, withLog, onProgress, signal });
-  } finally {
-    progress.close();
-  }
-}
-
-async function writeWithProgress(
-  file: string,
-  manifest: Manifest,
-  parts: readonly PartSource[],
-  wallMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const progress = openProgress(PERCENT);
-  const total = manifest.parts.reduce((sum, { bytes }) => sum + bytes, 1);
-  const onProgress = (bytes: number) => progress.show(Math.min(PERCENT, Math.floor((bytes * PERCENT) / total)));
-  try {
-    await writeArchive({ file, manifest, parts, wallMs, onProgress, signal });
-  } finally {
-    progress.close();
-  }
-}
-
-async function describeAll(
-  { config }: LoadedConfig,
-  copied: CopiedDatabase,
-  { variables, neededVariables, defaultedVariables, fingerprint }: SecretsToKeep,
-  parts: readonly PartSource[],
-  flags: BackupFlags,
-  wallMs: number,
-): Promise<Manifest> {
-  return createManifest({
-    created_at: new Date(wallMs).toISOString(),
-    posthorn_version: VERSION,
-    schema_version: copied.schemaVersion,
-    with_events: flags.withEvents === true,
-    with_master_key: flags.withMasterKey === true,
-    master_key_fingerprint: fingerprint,
-    store_url: config.storeUrl,
-    variables,
-    needed_variables: neededVariables,
-    defaulted_variables: defaultedVariables,
-    tables: copied.tables,
-    records: copied.records,
-    parts: await Promise.all(parts.map(describePart)),
-  });
 }
 
 function printBackup(
@@ -220,10 +169,9 @@ export function readConfigurationFiles({ config, origins }: LoadedConfig, file: 
     /** Names of the variables that gave a setting or were expanded. */
     variables: toList([...needed, ...defaulted, ...given]),
     /** Without these the file cannot be read. */
-    neededVariables: toList(needed),
+    needed_variables: toList(needed),
     /** These have a default in the file. */
-    defaultedVariables: toList(defaulted),
-    /** Secret settings whose values are written in the file itself. */
+    defaulted_variables: toList(defaulted),
     secretsInClear: findSecretsInClear(text, config),
   };
 }

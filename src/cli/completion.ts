@@ -1,6 +1,5 @@
 import type { Command, Option } from "commander";
-import { COMMANDS } from "./commands.ts";
-import { createProgram } from "./program.ts";
+import { createProgram, fillCommands } from "./program.ts";
 import { getSurroundings } from "./surroundings.ts";
 
 const WRITERS = { bash: writeBash, zsh: writeZsh, fish: writeFish };
@@ -9,62 +8,59 @@ export type Shell = keyof typeof WRITERS;
 /** Generated from the commands themselves, so that nothing is listed twice. */
 export async function printCompletion(shell: Shell): Promise<void> {
   const program = createProgram();
-  for (const { name, fill } of COMMANDS) {
-    const group = program.commands.find((command) => command.name() === name);
-    if (group !== undefined) await fill?.(group);
-  }
+  await fillCommands(program);
   getSurroundings().stdout.write(WRITERS[shell](listNodes(program)));
 }
 
-/** The completions of one command. */
-interface CommandNode {
-  /** `posthorn events list`. */
-  readonly path: string;
-  readonly commands: readonly Word[];
-  readonly flags: readonly FlagWord[];
-  /** The choices for its last argument. */
-  readonly values: readonly string[];
-}
-
+/** A command, a choice for an argument, or a flag with the choices for its value. */
 interface Word {
   readonly word: string;
   readonly help: string;
-}
-
-interface FlagWord extends Word {
-  /** The choices for the flag's value; empty when it takes any value, or none. */
   readonly values: readonly string[];
 }
 
-/** A command and all its subcommands. */
+interface CommandNode {
+  readonly path: string;
+  readonly words: readonly Word[];
+}
+
 function listNodes(command: Command, parent = ""): readonly CommandNode[] {
   const path = `${parent} ${command.name()}`.trim();
   // A group without a subcommand runs its list, so it accepts the flags of the list.
   const usual = command.commands.find((one) => one.name() === "list");
-  const flags = [...command.options, ...(usual?.options ?? [])].filter(({ hidden }) => !hidden).flatMap(toFlagWords);
-  const node = {
-    path,
-    commands: command.commands.map((one) => ({ word: one.name(), help: one.description() })),
-    flags,
-    values: command.registeredArguments.at(-1)?.argChoices ?? [],
-  };
-  return [node, ...command.commands.flatMap((one) => listNodes(one, path))];
+  const options = [...command.options, ...(usual?.options ?? [])].filter(({ hidden }) => !hidden);
+  const choices = command.registeredArguments.at(-1)?.argChoices ?? [];
+  const words = [
+    ...command.commands.map((one) => ({ word: one.name(), help: one.description(), values: [] })),
+    ...choices.map((word) => ({ word, help: "", values: [] })),
+    ...options.flatMap(toFlagWords),
+  ];
+  return [{ path, words }, ...command.commands.flatMap((one) => listNodes(one, path))];
 }
 
-function toFlagWords({ long, short, description, argChoices = [] }: Option): FlagWord[] {
+function toFlagWords({ long, short, description, argChoices = [] }: Option): Word[] {
   return [long, short].flatMap((word) => (word ? [{ word, help: description, values: argChoices }] : []));
+}
+
+/** A line for each flag whose values are known. */
+function listValues(
+  nodes: readonly CommandNode[],
+  write: (place: string, values: readonly string[]) => string,
+): string {
+  const lines = nodes.flatMap(({ path, words }) =>
+    words.flatMap(({ word, values }) => (values.length > 0 ? [write(`${path} ${word}`, values)] : [])),
+  );
+  return lines.join("\n");
 }
 
 /** The bash of macOS has no associative arrays, so the script uses none. */
 function writeBash(nodes: readonly CommandNode[]): string {
-  const words = nodes.map(({ path, commands, flags, values }) => {
-    const all = [...commands.map(({ word }) => word), ...values, ...flags.map(({ word }) => word)];
-    return `    "${path}") printf '%s' "${all.join(" ")}" ;;`;
-  });
-  const values = nodes.flatMap(({ path, flags }) =>
-    flags
-      .filter((flag) => flag.values.length > 0)
-      .map((flag) => `    "${path} ${flag.word}") printf '%s' "${flag.values.join(" ")}" ;;`),
+  const writeCase = (place: string, words: readonly string[]) => `    "${place}") printf '%s' "${words.join(" ")}" ;;`;
+  const words = nodes.map(({ path, words: all }) =>
+    writeCase(
+      path,
+      all.map(({ word }) => word),
+    ),
   );
   return `# bash completion of posthorn
 _posthorn_words() {
@@ -75,7 +71,7 @@ ${words.join("\n")}
 
 _posthorn_values() {
   case "$1" in
-${values.join("\n")}
+${listValues(nodes, writeCase)}
   esac
 }
 
@@ -95,10 +91,8 @@ complete -o default -F _posthorn posthorn
 
 /** `words` and `CURRENT` are variables of zsh: the typed words, and the index of the word to complete. */
 function writeZsh(nodes: readonly CommandNode[]): string {
-  const options = nodes.map((node) => `    "${node.path}") reply=(${listWords(node)}) ;;`);
-  const values = nodes.flatMap(({ path, flags }) =>
-    flags.filter((flag) => flag.values.length > 0).map((flag) => writeValues(path, flag)),
-  );
+  const writeCase = (place: string, entries: readonly string[]) => `    "${place}") reply=(${entries.join(" ")}) ;;`;
+  const options = nodes.map(({ path, words }) => writeCase(path, words.map(toEntry)));
   return `#compdef posthorn
 _posthorn_options() {
   reply=()
@@ -110,7 +104,7 @@ ${options.join("\n")}
 _posthorn_values() {
   reply=()
   case "$1" in
-${values.join("\n")}
+${listValues(nodes, (place, values) => writeCase(place, values.map(quote)))}
   esac
 }
 
@@ -134,17 +128,8 @@ if [ "\${funcstack[1]}" = _posthorn ]; then _posthorn "$@"; else compdef _postho
 `;
 }
 
-function listWords({ commands, flags, values }: CommandNode): string {
-  return [...commands, ...values.map((word) => ({ word, help: "" })), ...flags].map(toEntry).join(" ");
-}
-
-/** A colon separates a word from its help. */
 function toEntry({ word, help }: Word): string {
   return quote(help === "" ? word.replaceAll(":", "\\:") : `${word.replaceAll(":", "\\:")}:${help}`);
-}
-
-function writeValues(path: string, { word, values }: FlagWord): string {
-  return `    "${path} ${word}") reply=(${values.map(quote).join(" ")}) ;;`;
 }
 
 /** Quotes a text as one word of a shell, whatever it contains. */
@@ -153,13 +138,9 @@ function quote(text: string): string {
 }
 
 function writeFish(nodes: readonly CommandNode[]): string {
-  const lines = nodes.flatMap(({ path, commands, flags, values }) => {
+  const lines = nodes.flatMap(({ path, words }) => {
     const here = `complete -c posthorn -n ${quoteForFish(`__posthorn_at "${path}"`)}`;
-    return [
-      ...commands.map(({ word, help }) => `${here} -f -a ${quoteForFish(word)} -d ${quoteForFish(help)}`),
-      ...values.map((value) => `${here} -f -a ${quoteForFish(value)}`),
-      ...flags.map((flag) => `${here} ${writeFlag(flag)}`),
-    ];
+    return words.map((word) => `${here} ${writeFishWord(word)}`);
   });
   return `# fish completion of posthorn
 set -g __posthorn_paths ${nodes.map(({ path }) => quoteForFish(path)).join(" ")}
@@ -179,10 +160,11 @@ ${lines.join("\n")}
 `;
 }
 
-function writeFlag({ word, help, values }: FlagWord): string {
+function writeFishWord({ word, help, values }: Word): string {
+  const hint = help === "" ? "" : ` -d ${quoteForFish(help)}`;
+  if (!word.startsWith("-")) return `-f -a ${quoteForFish(word)}${hint}`;
   const name = word.startsWith("--") ? `-l ${word.slice(2)}` : `-s ${word.slice(1)}`;
-  const choices = values.length === 0 ? "" : ` -x -a ${quoteForFish(values.join(" "))}`;
-  return `${name} -d ${quoteForFish(help)}${choices}`;
+  return `${name}${hint}${values.length === 0 ? "" : ` -x -a ${quoteForFish(values.join(" "))}`}`;
 }
 
 /** In fish, a quote inside quotes is escaped with a backslash. */

@@ -21,12 +21,16 @@ export const ADMIN_KEY_FILE = "admin.key";
 
 const KEY = /^[\x21-\x7e]{1,512}$/;
 
-/** Connects to the gateway named by the flags, the environment or the configuration of this folder. */
+/** Connects, once for a command, to the gateway named by the flags, the environment or the configuration of this folder. */
 export async function connect(flags: ClientFlags, options = { needsKey: true }): Promise<ApiClient> {
+  const { asked } = getSurroundings();
+  return (asked.client ??= await openClient(flags, options));
+}
+
+async function openClient(flags: ClientFlags, options: { needsKey: boolean }): Promise<ApiClient> {
   const { env } = getSurroundings();
   const given = findGivenUrl(flags, env);
   const url = given === undefined ? getOwnUrl(await loadLocalConfig(env)) : parseGatewayUrl(given);
-  getSurroundings().asked.url = url;
   const key = flags.key ?? findVariable(env, "POSTHORN_API_KEY") ?? readKeyFile(env);
   if (key !== undefined && !KEY.test(key))
     throw usageFailure("The key contains characters that are not allowed in a key.");
@@ -36,7 +40,6 @@ export async function connect(flags: ClientFlags, options = { needsKey: true }):
   return createApiClient(url, isLocal ? findLocalKey(await loadLocalConfig(env)) : undefined);
 }
 
-/** The address that the flags or the environment name. */
 export function findGivenUrl({ url }: Pick<ClientFlags, "url">, env = getSurroundings().env): string | undefined {
   return url ?? findVariable(env, "POSTHORN_URL");
 }
@@ -116,7 +119,6 @@ export function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** What a command of a plugin works with. */
 export async function openCommandTools(flags: ClientFlags): Promise<CommandTools> {
   const client = await connect(flags);
   const wrap = ({ text, read }: ApiAnswer) => ({ text, parse: read });

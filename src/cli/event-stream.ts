@@ -6,10 +6,8 @@ import { note } from "./output.ts";
 
 interface Followed extends Pick<FollowOptions, "onPosition"> {
   query: Query;
-  /** The id of the frame to continue after. */
-  after: string | undefined;
+  after?: string | undefined;
   signal: AbortSignal;
-  /** Printed when it is connected for the first time. */
   opening: string;
 }
 
@@ -21,7 +19,6 @@ interface Followed extends Pick<FollowOptions, "onPosition"> {
 export async function* followStream(client: ApiClient, followed: Followed): AsyncGenerator<ServerSentEvent, void> {
   const { query, after, signal, opening, onPosition } = followed;
   let isFirst = true;
-  /** Why the gateway ends the connection, if it does. */
   let ending: string | undefined;
   const frames = followFrames(client.transport, query, {
     signal,

@@ -21,7 +21,6 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The output already says why the command failed. */
 export class ReportedFailure extends CommandFailure {
   constructor(exitCode: number = EXIT_FAILED) {
     super("", exitCode);

@@ -1,13 +1,11 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** How long a disk takes to confirm that data is on it for good. */
 export type FsyncTime = ReturnType<typeof measureFsync>;
 
 /** Writes as SQLite writes its log: a page, then an fsync. */
 const PAGE = Buffer.alloc(4096, 0xa5);
 
-/** Writes a temporary file into the folder and removes it. */
 export function measureFsync(folder: string, { count, maxMs }: { count: number; maxMs: number }) {
   const path = join(folder, `.posthorn-fsync-${process.pid}`);
   const file = openSync(path, "wx", 0o600);
@@ -79,7 +77,6 @@ export function percentileOf(values: Iterable<number>, share: number): number {
   return sorted[place] ?? Number.NaN;
 }
 
-/** `0.31 ms`, `12.4 ms`, `1.2 s`. */
 export function formatMs(ms: number): string {
   if (Number.isNaN(ms)) return "-";
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;

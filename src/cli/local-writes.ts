@@ -35,12 +35,12 @@ export function createKeyLocally(flags: LocalFlags, request: NewKey): { id: stri
 export function openLocalAudit(
   config: Pick<Config, "masterKey" | "dataDir">,
   command: string,
-  deed: AuditAction,
+  action: AuditAction,
 ): Pick<LocalWrite, "audit" | "auditSeedHex"> {
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   return {
     auditSeedHex: deriveAuditSeed(masterKey),
-    audit: { actor: `local:${findUser()}`, via: `posthorn ${command}`, ...deed },
+    audit: { actor: `local:${findUser()}`, via: `posthorn ${command}`, ...action },
   };
 }
 

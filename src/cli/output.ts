@@ -35,7 +35,6 @@ export function note(text: string): void {
 const NOTE_INDENT = "  ";
 
 export interface TableChoices {
-  /** Do not fit the table to the terminal's width. */
   isWide?: boolean | undefined;
   /** Headings of the columns that a narrow terminal leaves out, in this order. */
   expendable?: readonly string[] | undefined;
@@ -107,6 +106,14 @@ function formatDuration(ms: number): string {
   return `${Math.floor(ms / size)}${unit}`;
 }
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export function formatWait(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.max(1, Math.round(ms / 1000))} s`;
+  return ms < 2 * HOUR_MS ? `${Math.round(ms / MINUTE_MS)} min` : `${Math.round(ms / HOUR_MS)} h`;
+}
+
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 export function formatBytes(bytes: number): string {
@@ -141,7 +148,16 @@ export function openProgress(total: number, unit = "") {
   };
 }
 
-/** Shows how far back a search has come; only on a terminal. */
+/** A bar for a task that reports which share of it is done. */
+export async function withProgress<T>(run: (onProgress: (share: number) => void) => Promise<T>): Promise<T> {
+  const progress = openProgress(100);
+  try {
+    return await run((share) => progress.show(Math.floor(share * 100)));
+  } finally {
+    progress.close();
+  }
+}
+
 export function showSearchedUntil(time: string | null): void {
   const { stderr } = getSurroundings();
   if (stderr.isTTY === true)

@@ -3,20 +3,18 @@ import { VERSION } from "../config/version.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode, ReportedFailure } from "./failure.ts";
 import { note } from "./output.ts";
-import { getSurroundings, OF_PROCESS, runAlone, runIn, type Output, type Surroundings } from "./surroundings.ts";
+import { getProcess, getSurroundings, runAlone, runIn, type Output, type Surroundings } from "./surroundings.ts";
 import { DEFAULT_WIDTH, findTerminal, MIN_WIDTH, reflow } from "./terminal.ts";
 
 const HELP_COMMAND = ["help [command]", "print the help of a command"] as const;
 
 /** Resolves to the exit code. Each command imports its modules when it runs, so help and usage errors are instant. */
-export function runCommandLine(
-  given: readonly string[],
-  surroundings: Omit<Surroundings, "asked"> = OF_PROCESS,
-): Promise<number> {
+export function runCommandLine(words: readonly string[], given?: Omit<Surroundings, "asked">): Promise<number> {
   // The flag may be anywhere, with any command.
-  const args = given.filter((word) => word !== "--no-color");
-  const env = args.length < given.length ? { ...surroundings.env, NO_COLOR: "1" } : surroundings.env;
-  const run = surroundings === OF_PROCESS ? runAlone : runIn;
+  const args = words.filter((word) => word !== "--no-color");
+  const surroundings = given ?? getProcess();
+  const env = args.length < words.length ? { ...surroundings.env, NO_COLOR: "1" } : surroundings.env;
+  const run = given === undefined ? runAlone : runIn;
   return run({ ...surroundings, env, asked: {} }, () => runArguments(args));
 }
 
@@ -24,7 +22,7 @@ async function runArguments(args: readonly string[]): Promise<number> {
   let complaint = "";
   const program = createProgram((text) => (complaint = text));
   try {
-    await fillGroup(program, args);
+    await fillNamed(program, args);
     await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
@@ -42,31 +40,30 @@ async function runArguments(args: readonly string[]): Promise<number> {
 
 /** An answer that no command understands is either a bug, or not from a gateway. */
 async function explain(error: unknown): Promise<string> {
-  const { url } = getSurroundings().asked;
-  if (!(error instanceof TypeError) || url === undefined) return describeFailure(error);
+  const { client } = getSurroundings().asked;
+  if (!(error instanceof TypeError) || client === undefined) return describeFailure(error);
   const { explainNoGateway, findVersion } = await import("./api-client.ts");
-  return describeFailure((await findVersion(url)) === undefined ? explainNoGateway(url) : error);
+  return describeFailure((await findVersion(client.url)) === undefined ? explainNoGateway(client.url) : error);
 }
 
 /** Commander's text is `error: missing required argument 'id'`, sometimes with a suggestion in a second line. */
 function toSentence(complaint: string, command: Command): string {
-  const [said = "", similar = ""] = complaint
+  const [message = "", similar = ""] = complaint
     .trim()
     .replace(/^error: /, "")
     .split("\n");
-  const hint = similar || suggestLonger(said, command);
-  return [`${said.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
+  const hint = similar || suggestLonger(message, command);
+  return [`${message.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
 }
 
 /** Commander suggests flags with few other letters, but not `--secret-file` for `--secret`. */
-function suggestLonger(said: string, command: Command): string {
-  const [, given] = /^unknown option '(--[\w-]+)'/.exec(said) ?? [];
+function suggestLonger(message: string, command: Command): string {
+  const [, given] = /^unknown option '(--[\w-]+)'/.exec(message) ?? [];
   if (given === undefined) return "";
   const longer = command.options.flatMap(({ long }) => (long?.startsWith(`${given}-`) === true ? long : []));
   return longer.length === 0 ? "" : `(Did you mean ${longer.join(" or ")}?)`;
 }
 
-/** The command that the arguments name. */
 function findCommand(program: Command, args: readonly string[]): Command {
   let command = program;
   for (const word of args) {
@@ -77,18 +74,24 @@ function findCommand(program: Command, args: readonly string[]): Command {
   return command;
 }
 
-/** `posthorn events list`. */
 function commandLineOf(command: Command): string {
   const { parent } = command;
   return parent === null ? command.name() : `${commandLineOf(parent)} ${command.name()}`;
 }
 
 /** For `posthorn events …`, and `posthorn help events` too. */
-async function fillGroup(program: Command, args: readonly string[]): Promise<void> {
-  const [name, next] = args.filter((word) => !word.startsWith("-"));
-  const asked = name === "help" ? next : name;
-  const group = program.commands.find((command) => command.name() === asked);
-  if (group !== undefined) await COMMANDS.find((command) => command.name === asked)?.fill?.(group);
+async function fillNamed(program: Command, args: readonly string[]): Promise<void> {
+  const [first, next] = args.filter((word) => !word.startsWith("-"));
+  const name = first === "help" ? next : first;
+  if (name !== undefined) await fillCommands(program, name);
+}
+
+/** Adds what is added late: to all commands, or to the one of this name. */
+export async function fillCommands(program: Command, only?: string): Promise<void> {
+  for (const { name, fill } of COMMANDS) {
+    const command = program.commands.find((one) => one.name() === name);
+    if (command !== undefined && name === (only ?? name)) await fill?.(command);
+  }
 }
 
 export function createProgram(complain: (text: string) => void = () => undefined): Command {
@@ -105,7 +108,6 @@ export function createProgram(complain: (text: string) => void = () => undefined
       // A long list is read by its names; what each takes is in its own help.
       subcommandTerm: (command) => (command.parent === program ? command.name() : usual.subcommandTerm(command)),
     })
-    // All commands added below inherit these settings.
     .exitOverride()
     .configureOutput({
       outputError: complain,

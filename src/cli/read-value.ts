@@ -51,7 +51,6 @@ function readSpan(text: string): number | undefined {
   return unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
 
-/** `Name: value`. */
 export const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/;
 
 /** `form` captures the name and the value. */

@@ -1,26 +1,52 @@
-import type { ApiClient } from "./api-client.ts";
+import { PRIORITIES } from "../model/event.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
 import { runUntilInterrupted } from "./surroundings.ts";
 import { countOf, note, openProgress, print, printJson } from "./output.ts";
 import { HEADER, isJson, readCount, readPairs, readPayload } from "./read-value.ts";
-import { findId, TENANT } from "./resources/resource.ts";
+import type { Row } from "./resources/fields.ts";
+import { flag, ownFlag } from "./resources/flags.ts";
+import { type Call, type SingleAction, TENANT } from "./resources/resource.ts";
 
-export interface SendFlags extends ClientFlags {
+interface SendFlags extends ClientFlags {
   data: string;
   count: string;
   id?: string;
-  orderingKey?: string;
-  priority?: string;
-  source?: string;
-  tenant?: string;
-  deliverAt?: string;
-  expiresAt?: string;
   metadata?: string;
   webhook?: string;
   contentType?: string;
   header?: string[];
 }
+
+export const ACTION: SingleAction = {
+  takes: "[event-type]",
+  flags: [
+    ownFlag("-d, --data <json>", "the payload: JSON, @FILE, or - for standard input", { default: "{}" }),
+    flag("--id <id>", "id of the event: each id is accepted only once", { field: "event_id" }),
+    flag("--ordering-key <key>", "events with the same key reach an ordered subscription in order"),
+    flag("--priority <priority>", "which waiting deliveries are sent first", { choices: PRIORITIES }),
+    flag("--source <name>", "the system that the event comes from"),
+    flag("--tenant <tenant>", "the tenant of the event (for keys that are not bound to a tenant)", {
+      field: "tenant_id",
+      named: TENANT,
+    }),
+    flag("--deliver-at <time>", "deliver not before this time (RFC 3339)"),
+    flag("--expires-at <time>", "deliver not after this time (RFC 3339)"),
+    ownFlag("--metadata <json>", "more information about the event, a JSON object"),
+    ownFlag("-n, --count <number>", "send the event this many times; a number is added to a given id", {
+      default: "1",
+    }),
+    ownFlag("--webhook <source>", "post the data to /webhook/SOURCE instead, as a provider would; needs no key"),
+    ownFlag("--content-type <type>", "content type of the webhook (default: application/json, if it is JSON)"),
+    ownFlag("-H, --header <name: value...>", "header of the webhook; may be given several times"),
+  ],
+  run: send,
+  notes: `Examples:
+  posthorn send order.created --data '{"id": 7}' --ordering-key customer-3
+  posthorn send order.created --data @order.json --id order-7-created
+  posthorn send load.test --count 10000
+  posthorn send --webhook github --data @push.json -H 'X-GitHub-Event: push'`,
+};
 
 /** The gateway's answer for one event; for a rejected one, a problem. */
 interface Sent {
@@ -37,72 +63,46 @@ const MAX_COUNT = 10_000_000;
 const MAX_BATCH_EVENTS = 500;
 const MAX_BATCH_BYTES = 8 * 1_048_576;
 const PARALLEL_WEBHOOKS = 16;
-/** Up to this many events are reported one by one. */
 const MAX_SHOWN = 20;
-/** The most results kept in memory for --json. */
 const MAX_KEPT = 100_000;
 
-export async function runSend(eventType: string | undefined, flags: SendFlags): Promise<void> {
+async function send({ args: [eventType], body: fields, flags }: Call<SendFlags>): Promise<void> {
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
   const data = readPayload(flags.data);
   const summary = createSummary(count);
-  const send = (signal: AbortSignal) => sendAll(eventType, data, flags, { count, summary, signal });
+  const run = (signal: AbortSignal): Promise<void> => {
+    const sending = { flags, data, count, summary, signal };
+    return flags.webhook === undefined ? publish(eventType, fields, sending) : postWebhooks(eventType, fields, sending);
+  };
   // One event is sent or not: Ctrl+C has nothing to report.
-  if (count === 1) await send(new AbortController().signal);
-  else await runUntilInterrupted(send, summary.leave);
+  if (count === 1) await run(new AbortController().signal);
+  else await runUntilInterrupted(run, summary.leave);
   summary.print(flags.json === true);
 }
 
 interface Sending {
+  flags: SendFlags;
+  data: Buffer;
   count: number;
   summary: Summary;
   signal: AbortSignal;
 }
 
-async function sendAll(eventType: string | undefined, data: Buffer, flags: SendFlags, sending: Sending): Promise<void> {
-  if (flags.webhook === undefined) {
-    if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
-    rejectFlags(flags, ["contentType", "header"], "is for --webhook only");
-    const client = await connect(flags);
-    const tenant = flags.tenant === undefined ? undefined : await findId(client, TENANT, flags.tenant);
-    await publish(client, eventType, data, { ...flags, ...(tenant !== undefined && { tenant }) }, sending);
-  } else {
-    if (eventType !== undefined) throw usageFailure("A webhook has no event type of its own: its source decides.");
-    const publishOnly = ["orderingKey", "priority", "source", "tenant", "deliverAt", "expiresAt", "metadata"] as const;
-    rejectFlags(flags, publishOnly, "cannot be used with --webhook");
-    await postWebhooks(await connect(flags, { needsKey: false }), flags.webhook, data, flags, sending);
-  }
-}
-
-async function publish(
-  client: ApiClient,
-  eventType: string,
-  data: Buffer,
-  flags: SendFlags,
-  { count, summary, signal }: Sending,
-): Promise<void> {
+async function publish(eventType: string | undefined, fields: Row, sending: Sending): Promise<void> {
+  const { flags, data, count, summary, signal } = sending;
+  if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
+  if (flags.contentType !== undefined) throw usageFailure("--content-type is for --webhook only.");
+  if (flags.header !== undefined) throw usageFailure("--header is for --webhook only.");
   checkJson("--data", data.toString("utf8"));
   if (flags.metadata !== undefined) checkJson("--metadata", flags.metadata);
+  const client = await connect(flags);
   const post = async (parts: readonly Buffer[]) =>
     (await client.send("POST", "/api/v1/events", { body: toBytes(parts), headers: JSON_TYPE })).read();
   const buildEvent = (number: number | undefined): Buffer => {
-    const fields = {
-      event_type: eventType,
-      event_id: numberId(flags.id, number),
-      ordering_key: flags.orderingKey,
-      priority: flags.priority,
-      source: flags.source,
-      tenant_id: flags.tenant,
-      deliver_at: flags.deliverAt,
-      expires_at: flags.expiresAt,
-    };
+    const head = JSON.stringify({ event_type: eventType, ...fields, event_id: numberId(flags.id, number) });
     const metadata = flags.metadata === undefined ? "" : `,"metadata":${flags.metadata}`;
     // The payload's own bytes: parsing and writing it again would change numbers beyond 2^53.
-    return Buffer.concat([
-      Buffer.from(`${JSON.stringify(fields).slice(0, -1)}${metadata},"payload":`),
-      data,
-      Buffer.from("}"),
-    ]);
+    return Buffer.concat([Buffer.from(`${head.slice(0, -1)}${metadata},"payload":`), data, Buffer.from("}")]);
   };
   if (count === 1) {
     return summary.add((await post([buildEvent(undefined)])) as Sent);
@@ -119,14 +119,16 @@ async function publish(
   }
 }
 
-async function postWebhooks(
-  client: ApiClient,
-  source: string,
-  data: Buffer,
-  flags: SendFlags,
-  { count, summary, signal }: Sending,
-): Promise<void> {
-  const path = `/webhook/${source.split("/").map(encodeURIComponent).join("/")}`;
+async function postWebhooks(eventType: string | undefined, fields: Row, sending: Sending): Promise<void> {
+  const { flags, data, count, summary, signal } = sending;
+  if (eventType !== undefined) throw usageFailure("A webhook has no event type of its own: its source decides.");
+  const ofEvents = [...Object.keys(fields), ...(flags.metadata === undefined ? [] : ["metadata"])];
+  const unfit = ofEvents.find((name) => name !== "event_id");
+  if (unfit !== undefined) {
+    throw usageFailure(`--${unfit.replace(/_id$/, "").replaceAll("_", "-")} cannot be used with --webhook.`);
+  }
+  const client = await connect(flags, { needsKey: false });
+  const path = `/webhook/${(flags.webhook ?? "").split("/").map(encodeURIComponent).join("/")}`;
   const contentType = flags.contentType ?? (isJson(data.toString("utf8")) ? "application/json" : undefined);
   const headers = {
     ...(contentType !== undefined && { "content-type": contentType }),
@@ -165,7 +167,6 @@ function createSummary(count: number) {
       }
       progress.show(totals.sent);
     },
-    /** Called when the user does not want to wait any longer. */
     leave(): void {
       progress.close();
       note(
@@ -197,12 +198,6 @@ function numberId(id: string | undefined, number: number | undefined): string | 
 
 function checkJson(flag: string, text: string): void {
   if (!isJson(text)) throw usageFailure(`${flag} is not JSON; put the JSON into quotes, or name a file with @FILE.`);
-}
-
-function rejectFlags(flags: SendFlags, names: readonly (keyof SendFlags)[], why: string): void {
-  const name = names.find((candidate) => flags[candidate] !== undefined);
-  if (name === undefined) return;
-  throw usageFailure(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}.`);
 }
 
 function toBytes(parts: readonly Buffer[]): Uint8Array<ArrayBuffer> {

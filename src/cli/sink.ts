@@ -22,7 +22,6 @@ const FAILING_STATUS = 503;
 const MAX_KEPT_BYTES = 1_048_576;
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** Runs until a signal ends it. */
 export async function runSink(flags: SinkFlags): Promise<void> {
   const port = readCount(flags.port, "--port", { min: 0, max: 65_535 });
   const status = readCount(flags.status, "--status", { min: 200, max: 599 });
@@ -57,22 +56,7 @@ export async function runSink(flags: SinkFlags): Promise<void> {
   server.closeAllConnections();
 }
 
-interface Arrival {
-  received_at: string;
-  method: string;
-  path: string;
-  event_type: string | null;
-  event_id: string | null;
-  delivery_id: string | null;
-  attempt: number | null;
-  content_type: string | null;
-  size: number;
-  /** Undefined when no secret was given. */
-  signature?: { standard: boolean; plain: boolean };
-  answer: number;
-  body?: string;
-  body_base64?: string;
-}
+type Arrival = ReturnType<typeof describeArrival>;
 
 function describeArrival(
   { method = "", url = "", headers }: IncomingMessage,
@@ -80,9 +64,10 @@ function describeArrival(
   size: number,
   answer: number,
   { secret, signatureHeader }: SinkFlags,
-): Arrival {
+) {
   const attempt = headerOf(headers, "x-webhook-attempt");
   const text = body.toString("utf8");
+  const isText = Buffer.from(text, "utf8").equals(body);
   return {
     received_at: new Date().toISOString(),
     method,
@@ -95,7 +80,8 @@ function describeArrival(
     size,
     ...(secret !== undefined && { signature: checkSignatures(headers, body, secret, signatureHeader) }),
     answer,
-    ...(Buffer.from(text, "utf8").equals(body) ? { body: text } : { body_base64: body.toString("base64") }),
+    ...(isText && { body: text }),
+    ...(!isText && { body_base64: body.toString("base64") }),
   };
 }
 

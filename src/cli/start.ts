@@ -20,21 +20,11 @@ import { formatFacts, note } from "./output.ts";
 import { getSurroundings } from "./surroundings.ts";
 import { findTerminal } from "./terminal.ts";
 
-export interface StartFlags {
-  config?: string;
-  port?: string;
-  host?: string;
-  dataDir?: string;
-  logLevel?: string;
-  role?: string;
-  dev?: boolean;
-  json?: boolean;
-}
+type StartFlags = NonNullable<LoadInput["flags"]> & { config?: string; json?: boolean };
 
 const STDOUT = 1;
 /** The first file descriptor that systemd passes. */
 const FIRST_LISTEN_FD = 3;
-/** In the data folder. */
 const SIGN_IN_FILE = "sign-in-link";
 /** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both count as one signal. */
 const SAME_SIGNAL_MS = 500;
@@ -84,7 +74,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
     listenFd: findListenFd(env),
     onFatal() {
       hasStoreFailed = true;
-      // The refusals just written are sent in this turn of the event loop.
+      // The rejections just written are sent in this turn of the event loop.
       setImmediate(exit, 1);
     },
   });
@@ -124,7 +114,6 @@ function handleSignals({
   starting: Promise<Gateway>;
   logger: Logger;
   input: LoadInput;
-  /** The configuration of the start. */
   config: Config;
   isTerminal: boolean;
   exit: (code: number) => never;
@@ -200,21 +189,21 @@ function findListenFd(env: Environment): number | undefined {
   return isMeant ? FIRST_LISTEN_FD : undefined;
 }
 
-/** Prints the banner on the terminal, if there is one. */
 function printBanner({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
-  const keyFile = join(dataDir, ADMIN_KEY_FILE);
+  const keep = (what: string, text: string, file: string): boolean => {
+    const path = join(dataDir, file);
+    const isKept = keepPrivately(what, text, path);
+    if (isKept && terminal === undefined) note(`${what} is in ${path}`);
+    return isKept;
+  };
   if (terminal === undefined) {
-    if (newAdminKey !== undefined) {
-      const isKept = keepPrivately("the new admin key", newAdminKey.key, keyFile);
-      if (isKept) note(`the new admin key is in ${keyFile}`);
-      const linkFile = join(dataDir, SIGN_IN_FILE);
-      if (keepPrivately("a link that signs in once", newAdminKey.signInUrl, linkFile))
-        note(`a link that signs in once is in ${linkFile}`);
-    }
+    if (newAdminKey === undefined) return;
+    keep("the new admin key", newAdminKey.key, ADMIN_KEY_FILE);
+    keep("a link that signs in once", newAdminKey.signInUrl, SIGN_IN_FILE);
     return;
   }
   // On one's own machine, commands find the key by themselves: nobody has to copy it from window to window.
-  const isKept = dev && newAdminKey !== undefined && keepPrivately("the new admin key", newAdminKey.key, keyFile);
+  const isKept = dev && newAdminKey !== undefined && keep("the new admin key", newAdminKey.key, ADMIN_KEY_FILE);
   const key = newAdminKey?.key;
   const shown = isKept ? [`${key}`, "commands in this folder find it by themselves"] : `${key}  (shown once)`;
   const facts = formatFacts([

@@ -1,7 +1,8 @@
 import type { Readiness, Status } from "../../sdk/src/generated/shapes.ts";
-import { connect, type ClientFlags } from "./connect.ts";
+import { connect } from "./connect.ts";
 import { ReportedFailure } from "./failure.ts";
 import { countOf, formatAgo, formatBytes, print, printFacts, printJson, printTable } from "./output.ts";
+import type { Call, SingleAction } from "./resources/resource.ts";
 
 function describeRetention({ days, due_events: due, behind_s: behindS, remaining_s: remainingS }: Status["retention"]) {
   if (days === null) return "events for ever";
@@ -9,7 +10,9 @@ function describeRetention({ days, due_events: due, behind_s: behindS, remaining
   return `events for ${days} days${due === null || behindS === null ? "" : `; ${due} to be deleted, ${behindS} s behind${left}`}`;
 }
 
-export async function runStatus(flags: ClientFlags): Promise<void> {
+export const ACTION: SingleAction = { run: showStatus };
+
+async function showStatus({ flags }: Call): Promise<void> {
   const client = await connect(flags);
   const ready = await client.get("/readyz", {}, [503]);
   const readiness = ready.read() as Readiness;

@@ -2,22 +2,21 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Environment, readEnvironment } from "../config/environment.ts";
+import type { ApiClient } from "./api-client.ts";
 import { CommandFailure, EXIT_INTERRUPTED, ReportedFailure } from "./failure.ts";
 
 /** All that a command reads from and writes to outside of its arguments. A program may run several at once. */
 export interface Surroundings {
   readonly stdout: Output;
   readonly stderr: Output;
-  /** The whole of standard input. */
   readStdin(): Buffer<ArrayBuffer>;
   /** For dialogues. Once this is open, the whole can no longer be read at once. */
   openStdin(): NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly env: Environment;
-  /** The folder that paths are relative to. */
   readonly cwd: string;
   readonly signals: Signals;
-  /** The gateway that the command asks, once it does. */
-  readonly asked: { url?: string };
+  /** Connected to the gateway, once the command needs it. */
+  readonly asked: { client?: ApiClient };
 }
 
 export interface Output extends NodeJS.WritableStream {
@@ -34,27 +33,19 @@ interface Signals {
 
 const STDIN = 0;
 
-export const OF_PROCESS: Surroundings = {
-  get stdout() {
-    return process.stdout;
-  },
-  get stderr() {
-    return process.stderr;
-  },
+export const getProcess = (): Surroundings => ({
+  stdout: process.stdout,
+  stderr: process.stderr,
   readStdin: () => readFileSync(STDIN),
   openStdin: () => process.stdin,
-  get env() {
-    return readEnvironment();
-  },
-  get cwd() {
-    return process.cwd();
-  },
+  env: readEnvironment(),
+  cwd: process.cwd(),
   signals: process,
   asked: {},
-};
+});
 
 const ofCommand = new AsyncLocalStorage<Surroundings>();
-let ofProcess = OF_PROCESS;
+let ofProcess: Surroundings | undefined;
 
 export function runIn<Result>(surroundings: Surroundings, run: () => Promise<Result>): Promise<Result> {
   return ofCommand.run(surroundings, run);
@@ -68,16 +59,14 @@ export function runAlone<Result>(surroundings: Surroundings, run: () => Promise<
 
 /** Of the command that runs here; what listens to signals has none, and only ends the wait of its command. */
 export function getSurroundings(): Surroundings {
-  return ofCommand.getStore() ?? ofProcess;
+  return ofCommand.getStore() ?? (ofProcess ??= getProcess());
 }
 
-/** A path as it was typed. */
 export function resolvePath(path: string): string {
   return resolve(getSurroundings().cwd, path);
 }
 
-/** What a command does when it is told to end. The same signal again ends the process at once. */
-
+/** What a command does when a signal ends it. The same signal again ends the process at once. */
 export function openInterruption(names: readonly Signal[] = ["SIGINT", "SIGTERM"]) {
   const { signals } = getSurroundings();
   const controller = new AbortController();

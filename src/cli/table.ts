@@ -2,16 +2,9 @@ import stringWidth from "string-width";
 import { escapeControls } from "../telemetry/terminal-text.ts";
 import { findWordStyle, type Paint } from "./terminal.ts";
 
-interface Column {
-  heading: string;
-  cells: readonly string[];
-  /** The width of the widest cell or the heading. */
-  natural: number;
-  width: number;
-}
+type Column = ReturnType<typeof createColumn>;
 
 const GAP = "  ";
-/** Longer cells are cut off on a terminal. */
 const MAX_CELL_WIDTH = 60;
 /** A text cut to less than this is useless. */
 const MIN_TEXT_WIDTH = 14;
@@ -23,55 +16,36 @@ export function layOutTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   layout: {
-    /** Undefined: no limit. */
     width: number | undefined;
     paint: Paint;
-    /** Headings of the columns that a narrow terminal leaves out, in this order. */
     expendable?: readonly string[] | undefined;
   },
 ): { text: string; hidden: readonly string[] } {
   const { width, paint, expendable = [] } = layout;
   // Text from senders must neither move the cursor nor break the table.
-  const all = headings.map((heading, at) =>
-    createColumn(
-      heading,
-      rows.map((row) => escapeControls(row[at] ?? "-")),
-    ),
-  );
+  const all = headings.map((heading, at) => {
+    const cells = rows.map((row) => escapeControls(row[at] ?? "-"));
+    return createColumn(heading, cells);
+  });
   const columns = width === undefined ? all : fit(all, width, expendable);
-  const lines = [
-    formatLine(
-      columns,
-      ({ heading }) => heading,
-      (text) => paint("bold", text),
-    ),
-    ...rows.map((_, at) =>
-      formatLine(
-        columns,
-        ({ cells }) => cells[at] ?? "",
-        (text) => paintWord(text, paint),
-      ),
-    ),
-  ];
+  const bold = (text: string) => paint("bold", text);
+  const inColour = (text: string) => paintWord(text, paint);
+  const head = formatLine(columns, ({ heading }) => heading, bold);
+  const lines = rows.map((_, at) => formatLine(columns, ({ cells }) => cells[at] ?? "", inColour));
   const shown = new Set(columns.map(({ heading }) => heading));
-  return { text: lines.join("\n"), hidden: headings.filter((heading) => !shown.has(heading)) };
+  return { text: [head, ...lines].join("\n"), hidden: headings.filter((heading) => !shown.has(heading)) };
 }
 
-function createColumn(heading: string, cells: readonly string[]): Column {
+/** `natural`: the width of the widest cell. */
+function createColumn(heading: string, cells: readonly string[]) {
   const natural = Math.max(stringWidth(heading), ...cells.map((cell) => stringWidth(cell)));
   return { heading, cells, natural, width: natural };
 }
 
 function fit(all: readonly Column[], width: number, expendable: readonly string[]): readonly Column[] {
   let columns = all.map((column) => ({ ...column, width: Math.min(column.natural, mostOf(column)) }));
-  const order = [
-    ...expendable,
-    ...all
-      .slice(1)
-      .map(({ heading }) => heading)
-      .toReversed(),
-  ];
-  for (const heading of order) {
+  const headings = all.map(({ heading }) => heading);
+  for (const heading of [...expendable, ...headings.slice(1).toReversed()]) {
     shrink(columns, width);
     if (totalOf(columns) <= width) return columns;
     // Back to their full widths: the removed column has made room.
@@ -105,7 +79,6 @@ function totalOf(columns: readonly Column[]): number {
   return columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
 }
 
-/** The last cell gets no trailing blanks. */
 function formatLine(
   columns: readonly Column[],
   read: (column: Column) => string,

@@ -1,62 +1,61 @@
 import type { StreamAttempt, StreamEvent, StreamGap } from "../../sdk/src/generated/shapes.ts";
 import type { ServerSentEvent } from "../../sdk/src/client/server-sent-events.ts";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
+import { DEAD_REASONS, DELIVERY_STATES } from "../model/delivery.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
-import { type ClientFlags, connect } from "./connect.ts";
+import { connect } from "./connect.ts";
 import { followStream } from "./event-stream.ts";
 import { formatAgo, formatBytes, note, print, printEscaped, shorten } from "./output.ts";
 import { readTime } from "./read-value.ts";
-import { findId, SUBSCRIPTION } from "./resources/resource.ts";
+import { asText } from "./resources/fields.ts";
+import { flag, ownFlag, subscriptionFlag } from "./resources/flags.ts";
+import type { Call, SingleAction } from "./resources/resource.ts";
 import { openInterruption } from "./surroundings.ts";
-import { findTerminal } from "./terminal.ts";
+import { createPaint, findTerminal, type Paint, type Style } from "./terminal.ts";
 
-export interface TailFlags extends ClientFlags {
-  frames?: string;
-  type?: string;
-  source?: string;
-  tenant?: string;
-  subscription?: string;
-  status?: string;
-  reason?: string;
-  id?: string;
-  orderingKey?: string;
-  label?: string[];
-  unmatched?: boolean;
-  rule?: string;
-  severity?: string;
-  since?: string;
-  body?: boolean;
-  after?: string;
-  follow: boolean;
-}
+export const ACTION: SingleAction = {
+  method: "GET",
+  flags: [
+    flag("--frames <list>", "which of event,attempt,mode,alert (default: all)", { field: "types" }),
+    flag("--type <type>", "only this event type, or types that match a pattern: * is one word, # any number of words", {
+      field: "event_type",
+    }),
+    flag("--source <name>", "only from this source"),
+    flag("--tenant <tenant>", "only of this tenant (for keys that are not bound to a tenant)", { field: "tenant_id" }),
+    subscriptionFlag("only attempts and events of this subscription, by name or id"),
+    flag("--status <status>", "only attempts whose delivery has this status", { choices: DELIVERY_STATES }),
+    flag("--reason <reason>", "only attempts whose delivery is dead for this", { choices: DEAD_REASONS }),
+    flag("--id <id>", "only of the event with this id; ID* means those that begin so"),
+    flag("--ordering-key <key>", "only of events with this ordering key"),
+    flag("--label <name[=value]...>", "only events with this member of the metadata; may be given several times"),
+    flag("--unmatched", "only events that no subscription wanted"),
+    flag("--rule <rule>", "only alerts of this rule", { choices: ALERT_RULE_NAMES }),
+    flag("--severity <severity>", "only alerts of this severity", { choices: ALERT_SEVERITIES }),
+    flag("--since <time>", "begin with events received since this time: RFC 3339, or 15m, 2h, 7d ago", {
+      read: readTime,
+    }),
+    flag("--body", "show the payloads of events"),
+    ownFlag("--after <id>", "continue after the frame with this id (--json prints the ids)"),
+    ownFlag("--no-follow", "end after showing what exists now"),
+  ],
+  run: tail,
+  notes: `Reconnects when the connection is lost, and continues where it was.
 
-/** Runs until a signal ends it or, without following, until everything was shown. */
-export async function runTail(flags: TailFlags): Promise<void> {
+Examples:
+  posthorn tail
+  posthorn tail --type 'order.#' --body
+  posthorn tail --frames attempt --status dead --json
+  posthorn tail --ordering-key order-4711 --since 2h`,
+};
+
+async function tail({ query, flags }: Call): Promise<void> {
   const client = await connect(flags);
-  const subscription =
-    flags.subscription === undefined ? undefined : await findId(client, SUBSCRIPTION, flags.subscription);
   const { signal, close } = openInterruption();
-  const { hasColour } = findTerminal();
-  const show = flags.json === true ? showJson : (frame: ServerSentEvent) => printEscaped(formatFrame(frame, hasColour));
+  const paint = createPaint(findTerminal());
+  const show = flags.json === true ? showJson : (frame: ServerSentEvent) => printEscaped(formatFrame(frame, paint));
   const frames = followStream(client, {
-    query: {
-      types: flags.frames,
-      event_type: flags.type,
-      source: flags.source,
-      tenant_id: flags.tenant,
-      subscription_id: subscription,
-      status: flags.status,
-      reason: flags.reason,
-      id: flags.id,
-      ordering_key: flags.orderingKey,
-      label: flags.label,
-      unmatched: flags.unmatched === true ? "true" : undefined,
-      rule: flags.rule,
-      severity: flags.severity,
-      since: flags.since === undefined ? undefined : readTime(flags.since, "--since"),
-      body: flags.body === true ? "true" : undefined,
-      follow: flags.follow ? undefined : "false",
-    },
-    after: flags.after,
+    query: { ...query, follow: flags["follow"] === false ? "false" : undefined },
+    after: asText(flags["after"]),
     signal,
     opening: `following ${client.url}`,
   });
@@ -77,13 +76,13 @@ function showJson({ event, id, data }: ServerSentEvent): void {
 
 const MAX_PAYLOAD_CHARACTERS = 200;
 
-const COLOURS = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, grey: 90 } as const;
-type Colour = keyof typeof COLOURS;
-type Part = readonly [text: string, colour?: Colour];
+type Part = readonly [text: string, style?: Style];
 
-function formatFrame({ event, data }: ServerSentEvent, isColoured: boolean): string {
-  const parts = describe(event, JSON.parse(data) as unknown);
-  return parts.map(([text, colour]) => paint(escapeControls(text), isColoured ? colour : undefined)).join("  ");
+function formatFrame({ event, data }: ServerSentEvent, paint: Paint): string {
+  const parts = describe(event, JSON.parse(data) as unknown).map(
+    ([text, style]) => [escapeControls(text), style] as const,
+  );
+  return parts.map(([text, style]) => (style === undefined ? text : paint(style, text))).join("  ");
 }
 
 function describe(name: string, data: unknown): readonly Part[] {
@@ -121,7 +120,7 @@ function describeEvent(event: StreamEvent): readonly Part[] {
   ];
 }
 
-const OUTCOMES: Readonly<Record<string, Colour>> = { delivered: "green", dead: "red", pending: "yellow" };
+const OUTCOMES: Readonly<Record<string, Style>> = { delivered: "green", dead: "red", pending: "yellow" };
 
 function describeAttempt(data: StreamAttempt): readonly Part[] {
   const { attempt, status } = data;
@@ -147,8 +146,4 @@ function timeOf(time: string): string {
 
 function shortJson(value: unknown): string {
   return shorten(JSON.stringify(value) ?? "", MAX_PAYLOAD_CHARACTERS);
-}
-
-function paint(text: string, colour: Colour | undefined): string {
-  return colour === undefined ? text : `\u001b[${COLOURS[colour]}m${text}\u001b[0m`;
 }

@@ -1,14 +1,12 @@
 import stringWidth from "string-width";
 import { getSurroundings, type Output } from "./surroundings.ts";
 
-/** The abilities of standard output. */
 export interface Terminal {
   /** In characters; undefined when the output is a file or a program, where nothing is cut off. */
   readonly width: number | undefined;
   readonly hasColour: boolean;
 }
 
-export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan";
 /** Colours a text. The text must already be escaped: it is printed unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
@@ -27,14 +25,18 @@ export function findTerminal(stream: Pick<Output, "isTTY" | "columns"> = getSurr
 }
 
 /** ECMA-48 codes that start and end a style. */
-const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
+const CODES = {
   bold: [1, 22],
   dim: [2, 22],
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],
+  blue: [34, 39],
+  magenta: [35, 39],
   cyan: [36, 39],
-};
+  grey: [90, 39],
+} as const;
+export type Style = keyof typeof CODES;
 
 export function createPaint({ hasColour }: Pick<Terminal, "hasColour">): Paint {
   if (!hasColour) return (_style, text) => text;
@@ -82,7 +84,6 @@ export function wrap(text: string, room: number | undefined): string[] {
 
 /** Fits the prose of a help text to the width. What is indented stays as it is: people copy examples. */
 export function reflow(text: string, width: number): string {
-  // A sentence goes on in the next line.
   const joined = text.replace(/([^\n.:])\n(?=[^\s])/g, "$1 ");
   return joined
     .split("\n")

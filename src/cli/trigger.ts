@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Source, SourcesGetPathTokenAnswer } from "../../sdk/src/generated/shapes.ts";
 import { loadConfig } from "../config/load.ts";
 import { suggestName } from "../model/nearest-name.ts";
 import { PLUGINS } from "../plugins.ts";
@@ -8,11 +9,11 @@ import { type ClientFlags, connect } from "./connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
 import { countOf, note, openProgress, print, printFacts, printJson } from "./output.ts";
 import { HEADER, isJson, readBytes, readCount, readPairs, readPayload, readSecret } from "./read-value.ts";
-import { asText, type Row } from "./resources/fields.ts";
-import { listAll } from "./resources/resource.ts";
+import { ownFlag } from "./resources/flags.ts";
+import { type Call, listAll, type SingleAction } from "./resources/resource.ts";
 import { getSurroundings } from "./surroundings.ts";
 
-export interface TriggerFlags extends ClientFlags {
+interface TriggerFlags extends ClientFlags {
   to?: string;
   secret?: string;
   secretFile?: string;
@@ -23,14 +24,36 @@ export interface TriggerFlags extends ClientFlags {
 }
 
 const MAX_COUNT = 1_000_000;
-/** Up to this many requests are reported one by one. */
 const MAX_SHOWN = 20;
 
-export async function runTrigger(
-  provider: string | undefined,
-  event: string | undefined,
-  flags: TriggerFlags,
-): Promise<void> {
+export const ACTION: SingleAction = {
+  takes: "[provider] [event]",
+  flags: [
+    ownFlag("--to <source>", "the source (default: the only one of that kind)"),
+    ownFlag(
+      "--secret-file <path>",
+      "a file with the secret of the source (default: from posthorn.yaml in this folder)",
+    ),
+    ownFlag("--secret <secret>", "the secret itself, which others on this machine can see; or @FILE"),
+    ownFlag(
+      "--data <json>",
+      "a body of your own, as JSON, @FILE, or - for standard input; it is signed like the sample",
+    ),
+    ownFlag("-H, --header <name: value...>", "a further header; may be given several times"),
+    ownFlag("-n, --count <number>", "send this many requests, each with its own id", { default: "1" }),
+    ownFlag("--public-url <url>", "the gateway's public URL, for providers that sign the URL"),
+  ],
+  run: trigger,
+  notes: `Without a provider, lists all providers with their events; without an event, the events of the provider.
+A gateway never shows the secrets of a source, so they must be given.
+
+Examples:
+  posthorn trigger
+  posthorn trigger github push --secret "It's a Secret to Everybody"
+  posthorn trigger stripe invoice.paid --to shop-payments --secret-file stripe-secret.txt --count 10`,
+};
+
+async function trigger({ args: [provider, event], flags }: Call<TriggerFlags>): Promise<void> {
   const samples = await loadSamples();
   if (provider === undefined) return listSamples(samples, flags.json === true);
   const sample = getSample(samples, provider);
@@ -38,12 +61,8 @@ export async function runTrigger(
     throw new CommandFailure(`Requests of ${provider} cannot be created here. ${sample.unsignable}`);
   }
   if (event === undefined) return listSamples([sample], flags.json === true);
-  await send(sample, event, flags);
-}
-
-async function send(sample: Sample, event: string, flags: TriggerFlags): Promise<void> {
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
-  const wanted = getEvent(sample, event);
+  const sampleEvent = getEvent(sample, event);
   const data = flags.data === undefined ? undefined : readData(flags.data);
   const more = readPairs(flags.header ?? [], "--header", HEADER);
   const client = await connect(flags);
@@ -52,15 +71,16 @@ async function send(sample: Sample, event: string, flags: TriggerFlags): Promise
   // Without a key, like a provider: webhooks must not carry the gateway's API key.
   const sender = createApiClient(client.url, undefined);
   const origin = flags.publicUrl ?? getSurroundings().env["POSTHORN_PUBLIC_URL"] ?? client.url;
+  const { options } = source;
+  const url = typeof options["url"] === "string" ? options["url"] : origin.replace(/\/+$/, "") + source.path;
   const progress = openProgress(count);
   const outcomes: Outcome[] = [];
   try {
     for (let sent = 0; sent < count; sent++) {
-      const request = build(sample, wanted, { source, secret, data, origin: origin.replace(/\/+$/, "") });
-      const path = `${source.path}${request.query === "" ? "" : `?${request.query}`}`;
-      const answer = await sender.send("POST", path, {
-        body: new Uint8Array(request.body),
-        headers: { ...request.headers, ...more },
+      const { headers, body, query } = build(sample, { event: sampleEvent, options, url, secret, data });
+      const answer = await sender.send("POST", `${source.path}${query === "" ? "" : `?${query}`}`, {
+        body: new Uint8Array(body),
+        headers: { ...headers, ...more },
         expected: [400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 429, 503],
       });
       outcomes.push(readOutcome(answer));
@@ -93,22 +113,17 @@ function getEvent(sample: Sample, event: string): Sample["events"][string] {
 }
 
 interface Parts {
-  source: SampleSource;
+  event: Sample["events"][string];
+  options: Source["options"];
+  url: string;
   secret: string | undefined;
   data: Buffer | undefined;
-  origin: string;
 }
 
-function build(
-  sample: Sample,
-  event: Sample["events"][string],
-  { source, secret, data, origin }: Parts,
-): { headers: Record<string, string>; body: Buffer; query: string } {
+function build(sample: Sample, { event, options, url, secret, data }: Parts) {
   const facts = { at: Date.now(), id: randomUUID() };
   const { headers, body: filled } = fillSample(event, facts.at, facts.id);
   const body = data ?? filled;
-  const { options } = source;
-  const url = typeof options["url"] === "string" ? options["url"] : origin + source.path;
   const signed: Signed =
     secret === undefined ? {} : (sample.sign?.({ ...facts, url, headers, body }, { secret, options }) ?? {});
   return { headers: { ...headers, ...signed.headers }, body: signed.body ?? body, query: signed.query ?? "" };
@@ -134,12 +149,12 @@ function printOutcomes(
   outcomes: readonly Outcome[],
   { sample, source, isJson }: { sample: Sample; source: SampleSource; isJson: boolean },
 ): void {
-  const refused = outcomes.find(({ status }) => status >= 400);
+  const rejected = outcomes.find(({ status }) => status >= 400);
   const accepted = outcomes.filter(({ status }) => status < 400);
   if (isJson) printJson({ source: source.name, accepted: accepted.length, answers: outcomes });
   else if (outcomes.length <= MAX_SHOWN) for (const outcome of accepted) print(describe(outcome));
   if (!isJson && outcomes.length > 1) note(`${countOf(accepted.length, "request")} accepted by ${source.name}`);
-  if (refused !== undefined) throw new CommandFailure(explain(refused, sample, source), EXIT_FAILED);
+  if (rejected !== undefined) throw new CommandFailure(explain(rejected, sample, source), EXIT_FAILED);
 }
 
 function describe({ status, said }: Outcome): string {
@@ -152,38 +167,28 @@ function describe({ status, said }: Outcome): string {
 
 const SIGNS_URL = new Set(["hubspot", "square", "twilio"]);
 
-function explain({ status, said }: Outcome, { kind }: Sample, { name, hints }: SampleSource): string {
+function explain({ status, said }: Outcome, { kind }: Sample, { name, secrets }: SampleSource): string {
   const what = `The source ${name} answered ${status}: ${said.detail ?? "no reason given"} (${said.code ?? "no code"})`;
   if (said.code !== "bad_signature") return what;
-  const hint = hints.length === 0 ? "" : ` Its secrets end in ${hints.join(", ")}.`;
+  const hint = secrets.length === 0 ? "" : ` Its secrets end in ${secrets.map(({ hint: end }) => end).join(", ")}.`;
   const url = SIGNS_URL.has(kind) ? " This provider signs the URL too: give the gateway's own with --public-url." : "";
   return `${what}${hint}${url} Check the secret.`;
 }
 
-/** The source that a sample is sent to, as far as the gateway shows it. */
-interface SampleSource {
-  name: string;
-  /** With its token, if it has one. */
-  path: string;
-  options: Row;
-  /** The last characters of its secrets. */
-  hints: readonly string[];
-}
+/** The source that a sample is sent to. `path`: with its token, if it has one. */
+type SampleSource = Pick<Source, "name" | "options" | "secrets"> & { path: string };
 
-/** Finds the named source, or the only one of the kind. */
 async function findSource(client: ApiClient, { kind }: Sample, given: string | undefined): Promise<SampleSource> {
   const source = given === undefined ? await findOnly(client, kind) : await getNamed(client, kind, given);
-  const { name, options, secrets, path_token: token } = source;
-  return {
-    name: asText(name) ?? "",
-    path: typeof token === "string" ? await readPath(client, asText(name) ?? "") : `/webhook/${asText(name)}`,
-    options: (options ?? {}) as Row,
-    hints: ((secrets ?? []) as Row[]).map(({ hint }) => asText(hint) ?? ""),
-  };
+  if (source.path_token === null) return { ...source, path: `/webhook/${source.name}` };
+  const answer = await client.get(`/api/v1/sources/${encodeURIComponent(source.name)}/path-token`);
+  return { ...source, path: (answer.read() as SourcesGetPathTokenAnswer).path };
 }
 
-async function findOnly(client: ApiClient, kind: string): Promise<Row> {
-  const all = await listAll(client, "/api/v1/sources", { kind });
+type FoundSource = Pick<Source, "name" | "kind" | "options" | "secrets" | "path_token">;
+
+async function findOnly(client: ApiClient, kind: string): Promise<FoundSource> {
+  const all = await listAll<Source>(client, "/api/v1/sources", { kind });
   const [only, ...others] = all;
   if (only === undefined) {
     throw new CommandFailure(
@@ -191,22 +196,17 @@ async function findOnly(client: ApiClient, kind: string): Promise<Row> {
     );
   }
   if (others.length === 0) return only;
-  const names = all.map(({ name }) => asText(name)).join(", ");
+  const names = all.map(({ name }) => name).join(", ");
   throw new CommandFailure(`${all.length} sources are of the kind ${kind}: ${names}. Name one with --to.`);
 }
 
-async function getNamed(client: ApiClient, kind: string, name: string): Promise<Row> {
+async function getNamed(client: ApiClient, kind: string, name: string): Promise<FoundSource> {
   const answer = await client.get(`/api/v1/sources/${encodeURIComponent(name)}`, {}, [404]);
   // The `*` source accepts any name and verifies nothing.
-  if (answer.status === 404) return { name, kind: "generic", options: {} };
-  const source = answer.read() as Row;
-  if (source["kind"] === kind) return source;
-  throw usageFailure(`The source ${name} is of the kind ${asText(source["kind"])}, not ${kind}.`);
-}
-
-async function readPath(client: ApiClient, name: string): Promise<string> {
-  const answer = await client.get(`/api/v1/sources/${encodeURIComponent(name)}/path-token`);
-  return asText((answer.read() as Row)["path"]) ?? "";
+  if (answer.status === 404) return { name, kind: "generic", options: {}, secrets: [], path_token: null };
+  const source = answer.read() as Source;
+  if (source.kind === kind) return source;
+  throw usageFailure(`The source ${name} is of the kind ${source.kind}, not ${kind}.`);
 }
 
 /** A gateway never shows the secrets of a source, so they come from a flag or the configuration in this folder. */
@@ -247,10 +247,8 @@ export async function loadSamples(): Promise<readonly Sample[]> {
 function getSample(samples: readonly Sample[], kind: string): Sample {
   const sample = samples.find((one) => one.kind === kind);
   if (sample !== undefined) return sample;
-  const hint = suggestName(
-    kind,
-    samples.map((one) => one.kind),
-  );
+  const kinds = samples.map((one) => one.kind);
+  const hint = suggestName(kind, kinds);
   throw usageFailure(`There is no provider "${kind}"${hint || "."} \`posthorn trigger\` lists them.`);
 }
 

@@ -13,15 +13,18 @@ import { CommandFailure } from "../failure.ts";
 import { asText, type Row } from "../resources/fields.ts";
 import { listAll } from "../resources/resource.ts";
 
-/** The changes that make a gateway match a file. */
 export interface Plan {
-  /** In the order in which they are carried out. */
   steps: readonly Step[];
   unchanged: number;
-  /** Declared things that this command may not change, with the reason. */
-  skipped: readonly { label: string; reason: string }[];
-  /** Declared things that the gateway rejects, with its message. */
-  refused: readonly { label: string; reason: string }[];
+  /** Declared resources that this command may not change. */
+  skipped: readonly Left[];
+  /** Declared resources that the gateway rejects. */
+  rejected: readonly Left[];
+}
+
+interface Left {
+  label: string;
+  reason: string;
 }
 
 export interface Step {
@@ -29,13 +32,11 @@ export interface Step {
   label: string;
   path: string;
   query: Readonly<Record<string, string>>;
-  /** The request body; undefined for a deletion. */
-  body: Row | undefined;
-  /** The version that the plan was made for; undefined for a new thing. */
-  etag: string | undefined;
-  fields: readonly FieldChange[];
-  areSecretsChanged: boolean;
-  /** Why the differences are not known yet. */
+  body?: Row;
+  /** The version that the plan was made for; undefined for a new resource. */
+  etag?: string | undefined;
+  fields?: readonly FieldChange[];
+  areSecretsChanged?: boolean;
   note?: string | undefined;
 }
 
@@ -48,9 +49,11 @@ export interface FieldChange {
 interface PlanAnswer {
   changes: readonly FieldChange[];
   secrets_changed: boolean;
+  detail?: string;
+  code?: string;
 }
 
-type Planned = { step: Step } | { skipped: string } | { refused: string } | "unchanged";
+type Planned = { step: Step } | { skipped: string } | { rejected: string } | "unchanged";
 
 /** Fields that a plan never shows: nobody can change them, or another field shows that secrets change. */
 const OWN_FIELDS = new Set(["created_by", "secrets", "tenant_id"]);
@@ -62,46 +65,46 @@ const MANAGED: Readonly<Record<string, string>> = {
 export async function makePlan(client: ApiClient, file: DeclaredFile, isPruning: boolean): Promise<Plan> {
   const steps: Step[] = [];
   const deletions: Step[] = [];
-  const skipped: { label: string; reason: string }[] = [];
-  const refused: { label: string; reason: string }[] = [];
+  const skipped: Left[] = [];
+  const rejected: Left[] = [];
   let unchanged = 0;
-  /** Names that this plan creates: the gateway cannot check things that name them before they exist. */
+  /** Names that this plan creates: the gateway cannot check resources that name them before they exist. */
   const made = new Set<string>();
 
   for (const kind of DECLARED_KINDS) {
     const declared = file.lists[kind.list];
     if (declared === undefined) continue;
     const known = await listKnown(client, kind);
-    for (const thing of inOrder(declared)) {
-      const label = labelOf(kind, thing);
-      const planned = await planOne(client, kind, thing, { known: known.get(kind.keyOf(thing)), label, made });
+    for (const one of inOrder(declared)) {
+      const label = labelOf(kind, one);
+      const planned = await planOne(client, kind, one, { known: known.get(kind.keyOf(one)), label, made });
       if (planned === "unchanged") unchanged += 1;
       else if ("skipped" in planned) skipped.push({ label, reason: planned.skipped });
-      else if ("refused" in planned) refused.push({ label, reason: planned.refused });
-      else steps.push(planned.step);
-      if (planned !== "unchanged" && "step" in planned && planned.step.act === "create") {
-        made.add(String(thing["name"]));
+      else if ("rejected" in planned) rejected.push({ label, reason: planned.rejected });
+      else {
+        steps.push(planned.step);
+        if (planned.step.act === "create") made.add(nameOf(one));
       }
     }
     if (isPruning) deletions.unshift(...planDeletions(kind, declared, known));
   }
-  return { steps: [...steps, ...deletions], unchanged, skipped, refused };
+  return { steps: [...steps, ...deletions], unchanged, skipped, rejected };
 }
 
 /** A fallback comes before the subscriptions that name it. */
-function inOrder(things: readonly Row[]): readonly Row[] {
+function inOrder(declared: readonly Row[]): readonly Row[] {
   const hasNone = ({ fallback }: Row) => fallback === undefined || fallback === null;
-  return [...things.filter(hasNone), ...things.filter((thing) => !hasNone(thing))];
+  return [...declared.filter(hasNone), ...declared.filter((one) => !hasNone(one))];
 }
 
 async function listKnown(client: ApiClient, kind: DeclaredKind): Promise<ReadonlyMap<string, Row>> {
   const known = new Map<string, Row>();
-  for (const row of await listAll(client, kind.path)) {
+  for (const row of await listAll(client, pathOf(kind))) {
     if (kind.isOther?.(row) === true && kind.list !== "tenants") continue;
     const key = kind.keyOf(row);
     if (known.has(key)) {
       throw new CommandFailure(
-        `The gateway has several ${kind.noun}s called ${key}; this command finds them by name. Rename or delete all but one.`,
+        `The gateway has several ${nounOf(kind)}s called ${key}; this command finds them by name. Rename or delete all but one.`,
       );
     }
     known.set(key, row);
@@ -118,30 +121,25 @@ async function planOne(
   const reason = MANAGED[String(known?.["managed_by"])];
   if (reason !== undefined) return { skipped: reason };
   const kept = (kind.kept ?? []).filter((field) => declared[field] === undefined && known !== undefined);
-  const body = { ...declared, ...Object.fromEntries(kept.map((field) => [field, known?.[field]])) };
-  const path = `${kind.path}/${encodeURIComponent(kind.pathKeyOf(declared, known))}`;
+  const body = bodyOf(kind, { ...declared, ...Object.fromEntries(kept.map((field) => [field, known?.[field]])) });
+  const path = placeOf(kind, declared, known);
   const query = known === undefined ? {} : (kind.queryOf?.(known) ?? {});
-  // Read the version first: if somebody else changes the thing later, our change fails instead of undoing theirs.
+  // Read the version first: if somebody else changes the resource later, our change fails instead of undoing theirs.
   const etag = known === undefined ? undefined : (await client.get(path, query)).etag;
-  const sent = bodyOf(kind, body);
-  const step = { label, path, query, body: sent, etag };
-  const isNew = known === undefined;
+  const act = known === undefined ? "create" : "change";
+  const step: Step = { act, label, path, query, body, etag };
   if ([declared["target"], declared["fallback"]].some((name) => typeof name === "string" && made.has(name))) {
-    const note = isNew ? undefined : "the differences are known only after the things that it names are created";
-    return { step: { ...step, act: isNew ? "create" : "change", fields: [], areSecretsChanged: false, note } };
+    const note = "the differences are known only after the resources that it names are created";
+    return { step: { ...step, note: act === "create" ? undefined : note } };
   }
-  const answer = await client.send("POST", `${path}/plan`, {
-    json: sent,
-    expected: [400, 403, 409, 413, 422],
-  });
-  const planned = answer.read() as PlanAnswer & { detail?: string; code?: string };
-  if (answer.status >= 400) return { refused: `${planned.detail} (${planned.code})` };
-  if (isNew) return { step: { ...step, act: "create", fields: [], areSecretsChanged: false } };
-  const fields = planned.changes.filter(
+  const answer = await client.send("POST", `${path}/plan`, { json: body, expected: [400, 403, 409, 413, 422] });
+  const { changes, secrets_changed: areSecretsChanged, detail, code } = answer.read() as PlanAnswer;
+  if (answer.status >= 400) return { rejected: `${detail} (${code})` };
+  if (act === "create") return { step };
+  const fields = changes.filter(
     ({ field, before, after }) => !OWN_FIELDS.has(field) && !isSameValue(kind, field, before, after),
   );
-  if (fields.length === 0 && !planned.secrets_changed) return "unchanged";
-  return { step: { ...step, act: "change", fields, areSecretsChanged: planned.secrets_changed } };
+  return fields.length === 0 && !areSecretsChanged ? "unchanged" : { step: { ...step, fields, areSecretsChanged } };
 }
 
 /** The id of a tenant is in the path, not in the body. */
@@ -153,33 +151,25 @@ function bodyOf(kind: DeclaredKind, body: Row): Row {
 
 /** Deletes only kinds that the file lists, and nothing that is managed elsewhere. */
 function planDeletions(kind: DeclaredKind, declared: readonly Row[], known: ReadonlyMap<string, Row>): Step[] {
-  const wanted = new Set(declared.map((thing) => kind.keyOf(thing)));
+  const wanted = new Set(declared.map((one) => kind.keyOf(one)));
   return [...known]
     .filter(([key, row]) => !wanted.has(key) && MANAGED[String(row["managed_by"])] === undefined)
     .filter(([, row]) => kind.isOther?.(row) !== true)
     .map(([, row]) => ({
-      act: "delete" as const,
+      act: "delete",
       label: labelOf(kind, row),
-      path: `${kind.path}/${encodeURIComponent(kind.pathKeyOf(row, row))}`,
+      path: placeOf(kind, row, row),
       query: kind.queryOf?.(row) ?? {},
-      body: undefined,
-      etag: undefined,
-      fields: [],
-      areSecretsChanged: false,
     }));
 }
 
-/** How a declared thing is found at a gateway, and written there. */
 interface DeclaredKind {
   readonly list: DeclaredList;
-  readonly noun: string;
-  readonly path: string;
-  /** The fields that may be declared, with their defaults. */
   readonly fields: TProperties;
-  /** The key that identifies a thing in the file and at the gateway. */
-  keyOf(thing: Row): string;
-  /** The last part of the path that the thing is put to. */
-  pathKeyOf(thing: Row, known: Row | undefined): string;
+  /** Identifies one in the file and at the gateway. */
+  keyOf(one: Row): string;
+  /** The last part of its path, when that is not its name. */
+  pathKeyOf?(one: Row, known: Row | undefined): string;
   /** Whether this item of the gateway's list cannot be declared in a file. */
   isOther?(known: Row): boolean;
   /** Fields that keep their value at the gateway when the file does not name them. */
@@ -190,63 +180,48 @@ interface DeclaredKind {
 
 const tenantOf = ({ tenant_id: tenantId, tenants = null }: Row) =>
   asText(tenantId) ?? (tenants === null ? DEFAULT_TENANT : GATEWAY_TENANT);
-const nameInTenant = (thing: Row) => `${tenantOf(thing)}/${asText(thing["name"])}`;
 const nameOf = ({ name }: Row) => asText(name) ?? "";
+const idOf = ({ id }: Row) => asText(id) ?? "";
+const nameInTenant = (one: Row) => `${tenantOf(one)}/${nameOf(one)}`;
 
-/** In the order in which they are written: a thing comes before the things that name it. */
+/** In the order in which they are written: a resource comes before those that name it. */
 const DECLARED_KINDS: readonly DeclaredKind[] = [
   {
     list: "tenants",
-    noun: "tenant",
-    path: "/api/v1/tenants",
     fields: TenantInput.properties,
-    keyOf: ({ id }) => asText(id) ?? "",
-    pathKeyOf: ({ id }) => asText(id) ?? "",
+    keyOf: idOf,
+    pathKeyOf: idOf,
     // `default` always exists, and `_gateway` belongs to the gateway itself.
-    isOther: ({ id }) => id === DEFAULT_TENANT || asText(id)?.startsWith("_") === true,
+    isOther: (one) => idOf(one) === DEFAULT_TENANT || idOf(one).startsWith("_"),
   },
-  {
-    list: "event_types",
-    noun: "event type",
-    path: "/api/v1/event-types",
-    fields: EventTypeInput.properties,
-    keyOf: nameOf,
-    pathKeyOf: nameOf,
-  },
+  { list: "event_types", fields: EventTypeInput.properties, keyOf: nameOf },
   {
     list: "targets",
-    noun: "target",
-    path: "/api/v1/targets",
     fields: TargetInput.properties,
     keyOf: nameInTenant,
-    pathKeyOf: nameOf,
     isOther: ({ shared }) => shared !== true,
     queryOf: (known) => ({ tenant_id: tenantOf(known) }),
   },
   {
     list: "subscriptions",
-    noun: "subscription",
-    path: "/api/v1/subscriptions",
     fields: SUBSCRIPTION_FIELDS,
     keyOf: nameInTenant,
     // The id that a gateway would give the subscription if this were its own file.
-    pathKeyOf: (thing, known) =>
-      asText(known?.["id"]) ?? stableId("sub", `${tenantOf(thing)}\0${asText(thing["name"])}`),
+    pathKeyOf: (one, known) => asText(known?.["id"]) ?? stableId("sub", `${tenantOf(one)}\0${nameOf(one)}`),
   },
-  {
-    list: "sources",
-    noun: "source",
-    path: "/api/v1/sources",
-    fields: SourceInput.properties,
-    keyOf: nameOf,
-    pathKeyOf: nameOf,
-    kept: ["status"],
-  },
+  { list: "sources", fields: SourceInput.properties, keyOf: nameOf, kept: ["status"] },
 ];
 
+const pathOf = ({ list }: DeclaredKind) => `/api/v1/${list.replace("_", "-")}`;
+const nounOf = ({ list }: DeclaredKind) => list.replace("_", " ").replace(/s$/, "");
+
+function placeOf(kind: DeclaredKind, one: Row, known: Row | undefined): string {
+  return `${pathOf(kind)}/${encodeURIComponent(kind.pathKeyOf?.(one, known) ?? nameOf(one))}`;
+}
+
 /** The label in messages; it names the tenant only when that is not `default`. */
-function labelOf(kind: DeclaredKind, thing: Row): string {
-  return `${kind.noun} ${kind.keyOf(thing).replace(`${DEFAULT_TENANT}/`, "")}`;
+function labelOf(kind: DeclaredKind, one: Row): string {
+  return `${nounOf(kind)} ${kind.keyOf(one).replace(`${DEFAULT_TENANT}/`, "")}`;
 }
 
 /** A field that is not given equals its default. */

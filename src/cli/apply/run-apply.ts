@@ -6,23 +6,59 @@ import { type ClientFlags, connect } from "../connect.ts";
 import { CommandFailure, ReportedFailure, usageFailure } from "../failure.ts";
 import { countOf, note, openProgress, printEscaped, printJson, shorten } from "../output.ts";
 import { getSurroundings } from "../surroundings.ts";
+import { isObject } from "../resources/fields.ts";
+import { ownFlag } from "../resources/flags.ts";
+import type { Call, SingleAction } from "../resources/resource.ts";
 import { createPaint, findTerminal, type Style } from "../terminal.ts";
 import { type FieldChange, makePlan, type Plan, type Step } from "./plan.ts";
 
-export interface DiffFlags extends ClientFlags {
+interface DeclaredFlags extends ClientFlags {
   file: string;
   prune?: boolean;
   exitCode?: boolean;
-}
-
-export interface ApplyFlags extends DiffFlags {
   yes?: boolean;
 }
+
+const FLAGS = [
+  ownFlag("-f, --file <file>", "the file, like a posthorn.yaml", { isRequired: true }),
+  ownFlag("--prune", "also delete what the file does not declare; only for the kinds that the file lists"),
+];
+
+const NOTES = `Compares tenants, event types, targets, subscriptions and sources by their names. All other settings of the
+file belong to the gateway process itself and are ignored. Anything that the gateway's own posthorn.yaml
+declares is reported and skipped.`;
+
+export const DIFF: SingleAction = {
+  flags: [...FLAGS, ownFlag("--exit-code", "exit with code 4 when there is something to change")],
+  run: diff,
+  notes: `${NOTES}
+
+Exit codes: 0 compared, 1 failed or rejected by the gateway, 2 wrong usage, 3 invalid file.
+
+Examples:
+  posthorn diff -f posthorn.yaml
+  posthorn diff -f posthorn.yaml --prune --exit-code`,
+};
+
+export const APPLY: SingleAction = {
+  flags: [...FLAGS, ownFlag("-y, --yes", "make the changes without asking first")],
+  run: apply,
+  notes: `${NOTES}
+
+Shows the plan and asks before it changes anything. Deletes nothing without --prune. A change that somebody
+else makes in the meantime is not overwritten: the command fails, and can be run again.
+
+Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 invalid file.
+
+Examples:
+  posthorn apply -f posthorn.yaml
+  posthorn apply -f posthorn.yaml --prune --yes`,
+};
 
 /** Not one of the exit codes of all commands; only used with `--exit-code`. */
 const EXIT_DIFFERENT = 4;
 
-export async function runDiff(flags: DiffFlags): Promise<void> {
+async function diff({ flags }: Call<DeclaredFlags>): Promise<void> {
   const { plan } = await planFor(flags);
   if (flags.json === true) showPlanAsJson(plan, false);
   else showPlan(plan);
@@ -30,7 +66,7 @@ export async function runDiff(flags: DiffFlags): Promise<void> {
   if (flags.exitCode === true && plan.steps.length > 0) throw new ReportedFailure(EXIT_DIFFERENT);
 }
 
-export async function runApply(flags: ApplyFlags): Promise<void> {
+async function apply({ flags }: Call<DeclaredFlags>): Promise<void> {
   const { client, plan } = await planFor(flags);
   if (flags.json !== true) showPlan(plan);
   failIfRejected(plan);
@@ -42,7 +78,7 @@ export async function runApply(flags: ApplyFlags): Promise<void> {
   else if (plan.steps.length > 0) note(`${countOf(plan.steps.length, "change")} made at ${client.url}`);
 }
 
-async function planFor(flags: DiffFlags): Promise<{ client: ApiClient; plan: Plan }> {
+async function planFor(flags: DeclaredFlags): Promise<{ client: ApiClient; plan: Plan }> {
   const { env, cwd } = getSurroundings();
   const file = loadDeclared({ file: flags.file, env, cwd });
   const client = await connect(flags);
@@ -53,11 +89,11 @@ async function planFor(flags: DiffFlags): Promise<{ client: ApiClient; plan: Pla
   return { client, plan };
 }
 
-function failIfRejected({ refused }: Plan): void {
-  if (refused.length === 0) return;
-  const what = refused.length === 1 ? "it is" : "they are";
+function failIfRejected({ rejected }: Plan): void {
+  if (rejected.length === 0) return;
+  const what = rejected.length === 1 ? "it is" : "they are";
   throw new CommandFailure(
-    `The gateway rejects ${countOf(refused.length, "declaration")} of the file; nothing was changed. Change the file where ${what} declared.`,
+    `The gateway rejects ${countOf(rejected.length, "declaration")} of the file; nothing was changed. Change the file where ${what} declared.`,
   );
 }
 
@@ -84,30 +120,23 @@ export async function carryOut(client: ApiClient, steps: readonly Step[]): Promi
   const progress = openProgress(steps.length);
   let made = 0;
   try {
-    for (const step of steps) {
-      try {
-        await carryOutOne(client, step);
-      } catch (error) {
+    for (const { label, path, query, body, etag } of steps) {
+      const change =
+        body === undefined
+          ? client.send("DELETE", path, { query, expected: [404] })
+          : client.send("PUT", path, { json: body, headers: etag === undefined ? {} : { "if-match": etag } });
+      await change.catch((error: Error) => {
         throw new CommandFailure(
-          `${step.label}: ${(error as Error).message} ${made} of ${countOf(steps.length, "change")} made. ` +
+          `${label}: ${error.message} ${made} of ${countOf(steps.length, "change")} made. ` +
             "Run the command again to make the remaining changes.",
         );
-      }
+      });
       made += 1;
       progress.show(made);
     }
   } finally {
     progress.close();
   }
-}
-
-async function carryOutOne(client: ApiClient, { path, query, body, etag }: Step): Promise<void> {
-  const headers: Record<string, string> = etag === undefined ? {} : { "if-match": etag };
-  if (body === undefined) {
-    await client.send("DELETE", path, { query, headers, expected: [404] });
-    return;
-  }
-  await client.send("PUT", path, { json: body, headers });
 }
 
 const SIGNS: Readonly<Record<Step["act"], readonly [sign: string, style: Style]>> = {
@@ -118,46 +147,39 @@ const SIGNS: Readonly<Record<Step["act"], readonly [sign: string, style: Style]>
 
 const MAX_VALUE_CHARACTERS = 120;
 
-function showPlan({ steps, unchanged, skipped, refused }: Plan): void {
+function showPlan({ steps, unchanged, skipped, rejected }: Plan): void {
   const paint = createPaint(findTerminal());
   for (const step of steps) {
     const [sign, style] = SIGNS[step.act];
     printEscaped(`${paint(style, sign)} ${escapeControls(step.label)}`);
-    for (const field of flatten(step.fields)) printEscaped(`    ${describeField(field)}`);
-    if (step.areSecretsChanged) printEscaped("    secrets: changed");
+    for (const field of flatten(step.fields ?? [])) printEscaped(`    ${describeField(field)}`);
+    if (step.areSecretsChanged === true) printEscaped("    secrets: changed");
     if (step.note !== undefined) printEscaped(`    ${step.note}`);
   }
   for (const { label, reason } of skipped) note(`${label} is skipped: ${reason}`);
-  for (const { label, reason } of refused) note(`${label} is rejected: ${reason}`);
-  if (steps.length === 0) note(`no changes: ${describeUnchanged(unchanged)}`);
-  else note(summarise(steps, unchanged));
+  for (const { label, reason } of rejected) note(`${label} is rejected: ${reason}`);
+  note(summarise(steps, unchanged));
 }
 
-function showPlanAsJson({ steps, unchanged, skipped, refused }: Plan, isApplied: boolean): void {
-  printJson({
-    applied: isApplied,
-    changes: steps.map(({ act, label, fields, areSecretsChanged }) => ({
-      act,
-      what: label,
-      fields,
-      secrets_changed: areSecretsChanged,
-    })),
-    unchanged,
-    skipped,
-    refused,
-  });
-}
-
-function describeUnchanged(count: number): string {
-  return count === 1 ? "the resource is already as declared" : `all ${count} resources are already as declared`;
+function showPlanAsJson({ steps, unchanged, skipped, rejected }: Plan, isApplied: boolean): void {
+  const changes = steps.map(({ act, label, fields = [], areSecretsChanged = false }) => ({
+    act,
+    what: label,
+    fields,
+    secrets_changed: areSecretsChanged,
+  }));
+  printJson({ applied: isApplied, changes, unchanged, skipped, refused: rejected });
 }
 
 function summarise(steps: readonly Step[], unchanged: number): string {
   const count = (act: Step["act"]) => steps.filter((step) => step.act === act).length;
-  return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
+  if (steps.length > 0) {
+    return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
+  }
+  const all = unchanged === 1 ? "the resource is" : `all ${unchanged} resources are`;
+  return `no changes: ${all} already as declared`;
 }
 
-/** For an object, shows only the members that differ. */
 function flatten(fields: readonly FieldChange[]): readonly FieldChange[] {
   return fields.flatMap(({ field, before, after }) => {
     if (!isObject(before) || !isObject(after)) return [{ field, before, after }];
@@ -171,10 +193,6 @@ function flatten(fields: readonly FieldChange[]): readonly FieldChange[] {
       })),
     );
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function describeField({ field, before, after }: FieldChange): string {

@@ -8,9 +8,16 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { extract, type Header, pack, type Pack } from "tar-stream";
 import { CommandFailure } from "../failure.ts";
-import { MANIFEST, type Manifest, MAX_MANIFEST_BYTES, MAX_NAME_LENGTH, parseManifest, type Part } from "./manifest.ts";
+import {
+  MANIFEST,
+  type Manifest,
+  MAX_MANIFEST_BYTES,
+  MAX_NAME_LENGTH,
+  parseManifest,
+  type Part,
+  sizeOf,
+} from "./manifest.ts";
 
-/** A part of an archive: bytes in memory, or a file. */
 export interface PartSource {
   name: string;
   content: Buffer | { file: string };
@@ -29,7 +36,7 @@ interface ArchiveToWrite {
   manifest: Manifest;
   parts: readonly PartSource[];
   wallMs: number;
-  onProgress: (bytes: number) => void;
+  onProgress: (share: number) => void;
   signal: AbortSignal;
 }
 
@@ -43,7 +50,7 @@ export async function writeArchive(archive: ArchiveToWrite): Promise<void> {
   try {
     await written;
   } finally {
-    // A file that is still being opened would be there after whoever called has removed it.
+    // A file that is still being opened would be there after the caller has removed it.
     if (!output.closed) await once(output, "close");
   }
 }
@@ -52,13 +59,14 @@ async function addParts(tar: Pack, { manifest, parts, wallMs, onProgress }: Arch
   const header = { mode: 0o600, mtime: new Date(wallMs) };
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
   tar.entry({ ...header, name: MANIFEST }, text);
+  const total = sizeOf(manifest);
   let written = 0;
   for (const { name, content } of parts) {
     const size = manifest.parts.find((part) => part.name === name)?.bytes ?? 0;
     if (name.length > MAX_NAME_LENGTH) {
       throw new CommandFailure(`The path ${name} is too long for a backup. Shorten it.`);
     }
-    const chunks = readWhole({ name, content }, size, (length) => onProgress((written += length)));
+    const chunks = readWhole({ name, content }, size, (length) => onProgress((written += length) / total));
     await pipeline(chunks, tar.entry({ ...header, name, size }));
   }
   tar.finalize();
@@ -81,9 +89,8 @@ interface ArchiveToRead {
   file: string;
   /** An existing empty folder for the parts. */
   folder: string;
-  /** Called before the first part is written. */
   onManifest: (manifest: Manifest) => void;
-  onProgress: (bytes: number) => void;
+  onProgress: (share: number) => void;
   signal: AbortSignal;
 }
 
@@ -99,10 +106,11 @@ export async function readArchive(archive: ArchiveToRead): Promise<Manifest> {
   try {
     const manifest = await readManifest(await nextEntry(entries, NO_TAR));
     onManifest(manifest);
+    const total = sizeOf(manifest);
     let done = 0;
     for (const part of manifest.parts) {
       const entry = await nextEntry(entries, "This is not a complete backup: a header is damaged.");
-      await readPart(entry, part, folder, (length) => onProgress((done += length)));
+      await readPart(entry, part, folder, (length) => onProgress((done += length) / total));
     }
     // Read to the end: the checksum of the gzip stream is there.
     const more = await nextEntry(entries, "There is data after the end of the backup.");

@@ -15,7 +15,6 @@ export const ELSEWHERE_FOLDER = "elsewhere/";
 const FORMAT = "posthorn-backup";
 const FORMAT_VERSION = 1;
 export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
-/** The limit for a part's name, folders included. */
 export const MAX_NAME_LENGTH = 255;
 
 const Part = Type.Object({
@@ -42,17 +41,19 @@ const Manifest = Type.Object({
   /** Variables that the file names without a default, and with one. */
   needed_variables: Type.Array(Type.String()),
   defaulted_variables: Type.Array(Type.String()),
-  /** The number of rows in each table of the database. */
   tables: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
-  /** The number of live records of each kind. */
   records: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
-  /** In the order in which they follow in the archive. */
   parts: Type.Array(Part, { minItems: 1 }),
 });
 export type Manifest = Static<typeof Manifest>;
 
 export function createManifest(facts: Omit<Manifest, "format" | "version">): Manifest {
   return { format: FORMAT, version: FORMAT_VERSION, ...facts };
+}
+
+/** The bytes of all parts; at least one, as a total to divide by. */
+export function sizeOf({ parts }: Pick<Manifest, "parts">): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 1);
 }
 
 export function parseManifest(text: string): Manifest {
@@ -99,7 +100,6 @@ function rejectStrangeParts({ parts, with_master_key }: Manifest): void {
 
 /** No hidden file, no path separator, no character that controls a terminal. */
 const SEGMENT = /^[^./\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{0,199}$/u;
-/** The file formats of a configuration. */
 const CONFIG_FILE = /\.(ya?ml|json|xsd|xml)$/i;
 /** Settings that name folders, which may be anywhere. */
 export const FOLDER_SETTINGS = ["event_types_dir", "validations_dir"] as const;

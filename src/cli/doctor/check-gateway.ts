@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import type { Config } from "../../config/settings-tree.ts";
+import type { Status } from "../../../sdk/src/generated/shapes.ts";
 import { VERSION } from "../../config/version.ts";
 import type { ApiClient } from "../api-client.ts";
 import { describeFailure } from "../failure.ts";
@@ -9,22 +10,21 @@ import type { Report } from "./findings.ts";
 /** The public facts of a gateway, which need no key. */
 export interface Answered {
   readiness: { version: string; status?: string; store?: { sync_mode?: string } };
-  /** How far the gateway's clock is ahead of ours. */
   aheadMs: number | undefined;
 }
 
-export async function askGateway(client: ApiClient): Promise<Answered | { failure: string }> {
+export async function askGateway(client: ApiClient): Promise<{ answered?: Answered; failure?: string }> {
   try {
     const answer = await client.get("/readyz", {}, [503]);
     const readiness = answer.read() as Answered["readiness"];
     if (readiness.store === undefined) return { failure: `The server at ${client.url} is not a Posthorn gateway.` };
-    return { readiness, aheadMs: answer.date === undefined ? undefined : Date.parse(answer.date) - Date.now() };
+    const aheadMs = answer.date === undefined ? undefined : Date.parse(answer.date) - Date.now();
+    return { answered: { readiness, aheadMs } };
   } catch (error) {
     return { failure: describeFailure(error) };
   }
 }
 
-/** Who uses the port that the configuration names. */
 export function checkPort(
   { host, port }: Config,
   { isRunning, answered }: { isRunning: boolean | undefined; answered: Answered | undefined },
@@ -79,14 +79,6 @@ export function checkVersion({ readiness }: Answered, report: Report): void {
   report("warning", `the gateway is ${version}, this command ${VERSION}. Restart the gateway after an upgrade`);
 }
 
-interface Status {
-  active_alerts: number;
-  targets: { name: string; mode: string; last_error: string | null }[];
-  connections: { kind: string; name: string; state: string; reason: string | null }[];
-  suspended: { subscription: string }[];
-  retention: { days: number | null; due_events: number | null; behind_s: number | null };
-}
-
 /** For a gateway elsewhere, whose files are not here, only its answers can be checked. */
 export function checkStatus(status: Status, about: (check: string) => Report): void {
   const { targets, suspended, active_alerts: alerts, connections, retention } = status;
@@ -103,8 +95,6 @@ export function checkStatus(status: Status, about: (check: string) => Report): v
   }
   const { days, due_events: due, behind_s: behindS } = retention;
   const kept = days === null ? "events are kept for ever" : `events are kept for ${days} days`;
-  about("retention")(
-    "ok",
-    due === null ? kept : `${kept}; ${countOf(due, "event")} to be deleted, deletion is ${behindS} s behind`,
-  );
+  const late = due === null ? "" : `; ${countOf(due, "event")} to be deleted, deletion is ${behindS} s behind`;
+  about("retention")("ok", kept + late);
 }

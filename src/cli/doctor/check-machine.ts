@@ -26,34 +26,28 @@ interface ClockReading {
 export const readClocks = (): ClockReading => ({ wallMs: Date.now(), monotonicMs: performance.now() });
 
 export interface ClockFacts {
-  /** When the doctor began. */
   from: ClockReading;
   to: ClockReading;
   /** The time of the database's last write, by the clock of that moment. */
-  lastKnownNow: number | undefined;
-  /** How far the gateway's clock is ahead of ours. */
-  gatewayAheadMs: number | undefined;
+  lastKnownNow?: number | undefined;
+  gatewayAheadMs?: number | undefined;
 }
 
-export function checkClock({ from, to, lastKnownNow, gatewayAheadMs = 0 }: ClockFacts, report: Report): void {
+export function checkClock({ from, to, lastKnownNow = 0, gatewayAheadMs = 0 }: ClockFacts, report: Report): void {
   const shown = new Date(to.wallMs).toISOString();
   const jumpedMs = to.wallMs - from.wallMs - (to.monotonicMs - from.monotonicMs);
-  const behindMs = (lastKnownNow ?? 0) - to.wallMs;
+  const behindMs = lastKnownNow - to.wallMs;
   if (to.wallMs < EARLIEST_WALL_MS) return report("problem", `${shown} cannot be right; set the clock`);
   if (Math.abs(jumpedMs) > MAX_JUMP_MS) {
-    return report(
-      "warning",
-      `${shown}; it jumped by ${seconds(jumpedMs)} during these checks. Let NTP adjust it gradually`,
-    );
+    const jump = `it jumped by ${seconds(jumpedMs)} during these checks`;
+    return report("warning", `${shown}; ${jump}. Let NTP adjust it gradually`);
   }
   if (behindMs > MAX_SKEW_MS) {
     return report("warning", `${shown} is ${seconds(behindMs)} before the last write of the database; check NTP`);
   }
   if (Math.abs(gatewayAheadMs) > MAX_SKEW_MS) {
-    return report(
-      "warning",
-      `${shown} is ${seconds(gatewayAheadMs)} off the gateway's clock; check NTP on both machines`,
-    );
+    const distance = `${seconds(gatewayAheadMs)} off the gateway's clock`;
+    return report("warning", `${shown} is ${distance}; check NTP on both machines`);
   }
   report("ok", shown);
 }
@@ -93,13 +87,11 @@ const SLOW_MS = 50;
 /** Measures an fsync and whether it reaches the disk, as far as that can be known without a power cut. */
 export function checkFsync(folder: string, report: Report): void {
   const fileSystem = describeFileSystem(folder);
-  let time: FsyncTime;
   try {
-    time = measureFsync(folder, MEASURED);
+    checkFsyncTime(measureFsync(folder, MEASURED), fileSystem, report);
   } catch (error) {
-    return report("problem", `the disk of ${folder} cannot be synced (${(error as Error).message})`);
+    report("problem", `the disk of ${folder} cannot be synced (${(error as Error).message})`);
   }
-  checkFsyncTime(time, fileSystem, report);
 }
 
 export function checkFsyncTime(time: FsyncTime, fileSystem: FileSystem, report: Report): void {

@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
 import type { SourceInput } from "../../model/source.ts";
@@ -7,18 +6,16 @@ import { createSystemClock, createSystemRandom } from "../../model/clock.ts";
 import { PLUGINS } from "../../plugins.ts";
 import { BrokerFault } from "../../queues/broker-fault.ts";
 import { createConnections, NO_CONNECTIONS } from "../../queues/connections.ts";
-import { createSecretBox } from "../../resources/secret-box.ts";
+import { createSecretBox, findMasterKey } from "../../resources/secret-box.ts";
 import { createSourceInputs } from "../../resources/sources/source-checks.ts";
 import { readState } from "../../resources/sources/source-record.ts";
 import { createSourceKinds } from "../../sources/kinds.ts";
 import type { SourceKind } from "../../sources/source-kind.ts";
 import type { Inspection } from "../../store/sqlite/inspect.ts";
-import { MASTER_KEY } from "../backup/manifest.ts";
 import { describeFailure } from "../failure.ts";
 import { countOf } from "../output.ts";
 import type { Report } from "./findings.ts";
 
-/** Checks that the declared sources are valid, and that the secrets of the stored ones can be read. */
 export async function checkSources(config: Config, inspection: Inspection | undefined, report: Report): Promise<void> {
   const kinds = await listKinds();
   const declared = config.sources.map((input) => findProblem(input, kinds)).filter((one) => one !== undefined);
@@ -40,9 +37,7 @@ function findProblem(input: SourceInput, kinds: ReadonlyMap<string, SourceKind>)
 }
 
 function canRead(stored: readonly { name: string; data: string }[], config: Config): boolean {
-  const path = join(config.dataDir, MASTER_KEY);
-  const key = config.masterKey ?? (existsSync(path) ? readFileSync(path, "utf8").trim() : "");
-  const box = createSecretBox(key);
+  const box = createSecretBox(config.masterKey ?? findMasterKey(config.dataDir) ?? "");
   try {
     for (const { name, data } of stored) readState(name, data, box);
     return true;
@@ -59,10 +54,9 @@ async function listKinds(): Promise<ReadonlyMap<string, SourceKind>> {
 }
 
 const DEADLINE_MS = 10_000;
-/** Any name will do: only a connected client learns that the queue does not exist. */
+/** Any name will do: only a connected client finds that the queue does not exist. */
 const ANY_QUEUE = "posthorn-doctor";
 
-/** Connects to each configured broker and sends one request. */
 export async function checkBrokers(config: Config, report: Report): Promise<void> {
   const inputs = listConnections(config);
   if (inputs.length === 0) return report("ok", "none is configured");
@@ -87,20 +81,15 @@ export async function checkBrokers(config: Config, report: Report): Promise<void
 }
 
 async function findFault(asked: Promise<unknown> | undefined): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(
-      resolve,
-      DEADLINE_MS,
-      `no answer within ${DEADLINE_MS / 1000} s; check the address and the network`,
-    );
-  });
+  const deadline = new AbortController();
+  const late = `no answer within ${DEADLINE_MS / 1000} s; check the address and the network`;
+  const timeout = wait(DEADLINE_MS, late, { signal: deadline.signal }).catch(() => undefined);
   try {
-    return await Promise.race([Promise.resolve(asked).then(() => undefined), late]);
+    return await Promise.race([Promise.resolve(asked).then(() => undefined), timeout]);
   } catch (error) {
     if (!(error instanceof BrokerFault)) throw error;
     return error.isOfConnection ? error.message : undefined;
   } finally {
-    clearTimeout(timer);
+    deadline.abort();
   }
 }

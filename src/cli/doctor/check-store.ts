@@ -9,20 +9,16 @@ import type { Report } from "./findings.ts";
 /** The write-ahead log is truncated to 64 MiB after each checkpoint; a much larger one is no longer checkpointed. */
 const LARGE_LOG_BYTES = 1024 ** 3;
 
-/** Undefined when there is no database yet, or it cannot be read. */
 export function checkStore(config: Config, report: Report): Inspection | undefined {
   const file = getDatabasePath(config);
   let inspection: Inspection | undefined;
   try {
     inspection = inspectDatabase(file, ageOf(config.retention.days), Date.now());
+    if (inspection === undefined) report("ok", `${file} does not exist yet; the first start creates it`);
   } catch (error) {
     report("problem", `${file} cannot be read: ${(error as Error).message}. Keep a copy, then restore a backup`);
-    return undefined;
   }
-  if (inspection === undefined) {
-    report("ok", `${file} does not exist yet; the first start creates it`);
-    return undefined;
-  }
+  if (inspection === undefined) return undefined;
   const { damages, version, journalMode, sizeBytes } = inspection;
   if (damages.length > 0) report("problem", `${file} is damaged: ${damages.join("; ")}. Restore a backup`);
   else report("ok", `${file} (${formatBytes(sizeBytes)}) is sound; SQLite ${version}, journal ${journalMode}`);

@@ -35,12 +35,8 @@ export async function checkDestinations(origins: readonly HttpsOrigin[], reach: 
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await checkOne(next, reach, report);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  if (origins.length > MAX_ORIGINS) {
-    report(
-      "warning",
-      `${origins.length - MAX_ORIGINS} more were not checked: this command checks at most ${MAX_ORIGINS}`,
-    );
-  }
+  const left = origins.length - MAX_ORIGINS;
+  if (left > 0) report("warning", `${left} more were not checked: this command checks at most ${MAX_ORIGINS}`);
 }
 
 async function checkOne({ origin, ca, hasSealed }: HttpsOrigin, reach: Reach, report: Report): Promise<void> {
@@ -52,10 +48,8 @@ async function checkOne({ origin, ca, hasSealed }: HttpsOrigin, reach: Reach, re
     return report("warning", `${origin}: ${reason}; unless its subscription names the authority, deliveries fail`);
   }
   if (CERTIFICATE_FAULT.test(code)) {
-    return report(
-      "problem",
-      `${origin}: ${reason}. Deliveries fail until its certificate is renewed or its chain is complete`,
-    );
+    const until = "its certificate is renewed or its chain is complete";
+    return report("problem", `${origin}: ${reason}. Deliveries fail until ${until}`);
   }
   report("warning", `${origin} could not be reached: ${reason}`);
 }
@@ -108,7 +102,6 @@ export function checkOwnCertificate({ tlsCert }: Config, report: Report): void {
   checkEnd(`tls_cert ${tlsCert}`, notAfter, report);
 }
 
-/** An https origin of the configuration, and the thing that names it. */
 interface HttpsOrigin {
   origin: string;
   /** Certificate authorities that replace the usual ones, as PEM. */
@@ -118,7 +111,7 @@ interface HttpsOrigin {
 }
 
 /** Every `https:` address in the settings of any kind of destination, except parts that a template fills. */
-export function collectHttpsOrigins(things: readonly unknown[]): HttpsOrigin[] {
+export function collectHttpsOrigins(settings: readonly unknown[]): HttpsOrigin[] {
   const found = new Map<string, HttpsOrigin>();
 
   function walk(value: unknown, ca: string | undefined, hasSealed: boolean): void {
@@ -131,11 +124,10 @@ export function collectHttpsOrigins(things: readonly unknown[]): HttpsOrigin[] {
     }
   }
 
-  for (const thing of things) walk(thing, findText(thing, "ca"), findText(thing, "sealed") !== undefined);
+  for (const one of settings) walk(one, findText(one, "ca"), findText(one, "sealed") !== undefined);
   return [...found.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
 }
 
-/** The first text with this member name, at any depth. */
 function findText(value: unknown, name: string): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {

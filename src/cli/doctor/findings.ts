@@ -3,14 +3,13 @@ import { printEscaped, printJson } from "../output.ts";
 import { createPaint, findTerminal, type Style, wrapIndented } from "../terminal.ts";
 import { escapeControls } from "../../telemetry/terminal-text.ts";
 
-/** The result of the doctor: one line for each check. */
 export interface Finding {
   check: string;
   result: Result;
   detail: string;
 }
 
-/** A warning can wait; a problem loses or refuses events, or prevents the gateway from starting. */
+/** A warning can wait; a problem loses or rejects events, or prevents the gateway from starting. */
 type Result = "ok" | "warning" | "problem";
 
 export type Report = (result: Result, detail: string) => void;
@@ -30,7 +29,6 @@ const STYLES: Readonly<Record<Result, Style>> = { ok: "green", warning: "yellow"
 
 const RESULT_WIDTH = Math.max(...Object.keys(STYLES).map((result) => result.length));
 
-/** Throws when there are problems. */
 export function printFindings(findings: readonly Finding[], isJson: boolean): void {
   const isWell = findings.every(({ result }) => result !== "problem");
   if (isJson) printJson({ ok: isWell, checks: findings });
@@ -44,7 +42,7 @@ function printLines(findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = " ".repeat(RESULT_WIDTH + width + 4);
   for (const { check, result, detail } of findings) {
-    const told = wrapIndented(escapeControls(detail), terminal.width, indent);
-    printEscaped(`${paint(STYLES[result], result.padEnd(RESULT_WIDTH))}  ${check.padEnd(width)}  ${told}`);
+    const lines = wrapIndented(escapeControls(detail), terminal.width, indent);
+    printEscaped(`${paint(STYLES[result], result.padEnd(RESULT_WIDTH))}  ${check.padEnd(width)}  ${lines}`);
   }
 }

@@ -1,3 +1,4 @@
+import type { Status } from "../../../sdk/src/generated/shapes.ts";
 import { checkFiles } from "../../config/check-files.ts";
 import type { Config } from "../../config/settings-tree.ts";
 import { VERSION } from "../../config/version.ts";
@@ -30,7 +31,6 @@ export interface DoctorFlags extends LocalFlags {
   key?: string;
 }
 
-/** Checks everything and changes nothing. */
 export async function runDoctor(flags: DoctorFlags): Promise<void> {
   const findings = createFindings();
   const { about } = findings;
@@ -44,12 +44,11 @@ export async function runDoctor(flags: DoctorFlags): Promise<void> {
   printFindings(findings.list, flags.json === true);
 }
 
-type Noted = Pick<ClockFacts, "lastKnownNow" | "gatewayAheadMs">;
+type OtherClocks = Pick<ClockFacts, "lastKnownNow" | "gatewayAheadMs">;
 
-/** Checks the gateway that is configured here, running or not. */
-async function examineHere(url: string | undefined, flags: DoctorFlags, { about }: Findings): Promise<Noted> {
+async function examineHere(url: string | undefined, flags: DoctorFlags, { about }: Findings): Promise<OtherClocks> {
   const config = checkConfig(flags, about("configuration"));
-  if (config === undefined) return { lastKnownNow: undefined, gatewayAheadMs: undefined };
+  if (config === undefined) return {};
   const folder = checkDisk(config, about("disk"));
   if (folder !== undefined) checkFsync(folder, about("fsync"));
   const inspection = checkStore(config, about("store"));
@@ -58,8 +57,8 @@ async function examineHere(url: string | undefined, flags: DoctorFlags, { about 
   const answered = await checkGateway(config, url, about);
   await checkBrokers(config, about("brokers"));
   checkOwnCertificate(config, about("TLS"));
-  const things = [...config.subscriptions, ...config.targets, ...(inspection?.destinations ?? [])];
-  await checkDestinations(collectHttpsOrigins(things), config, about("TLS"));
+  const resources = [...config.subscriptions, ...config.targets, ...(inspection?.destinations ?? [])];
+  await checkDestinations(collectHttpsOrigins(resources), config, about("TLS"));
   return { lastKnownNow: inspection?.lastKnownNow, gatewayAheadMs: answered?.aheadMs };
 }
 
@@ -68,10 +67,8 @@ function checkConfig(flags: DoctorFlags, report: Report): Config | undefined {
     const loaded = loadLocal(flags);
     checkFiles(loaded);
     const { config, warnings } = loaded;
-    report(
-      "ok",
-      `valid; ${countOf(config.sources.length, "source")}, ${countOf(config.subscriptions.length, "subscription")} declared`,
-    );
+    const sources = countOf(config.sources.length, "source");
+    report("ok", `valid; ${sources}, ${countOf(config.subscriptions.length, "subscription")} declared`);
     for (const warning of warnings) report("warning", warning);
     return config;
   } catch (error) {
@@ -96,20 +93,19 @@ async function checkGateway(
   }
   const occupation = await findOccupation(config);
   const address = url ?? (config.port === 0 ? undefined : getLocalUrl(config));
-  const asked = address === undefined ? undefined : await askGateway(createApiClient(address, undefined));
-  const answered = asked === undefined || "failure" in asked ? undefined : asked;
+  const { answered, failure } = address === undefined ? {} : await askGateway(createApiClient(address, undefined));
   checkPort(config, { isRunning, answered }, occupation, about("port"));
   if (answered !== undefined && address !== undefined) {
     checkReadiness(address, answered, report);
     checkVersion(answered, about("versions"));
     if (isRunning === false)
       report("warning", `${address} answers, but it is another gateway: none runs on this data dir`);
-  } else if (url !== undefined && asked !== undefined && "failure" in asked) {
-    report("problem", asked.failure);
+  } else if (url !== undefined && failure !== undefined) {
+    report("problem", failure);
   } else if (isRunning === true) {
     // The certificate is for the gateway's public name, which is not always this address.
     const isSure = config.port !== 0 && config.tlsCert === undefined;
-    const reason = asked !== undefined && "failure" in asked ? asked.failure : "Name it with --url or POSTHORN_URL.";
+    const reason = failure ?? "Name it with --url or POSTHORN_URL.";
     report(isSure ? "problem" : "warning", `a gateway runs on this data dir, but does not answer here. ${reason}`);
   } else if (isRunning === false) {
     report("ok", "no gateway is running on this data dir");
@@ -118,21 +114,24 @@ async function checkGateway(
 }
 
 /** For a gateway whose files are not here: checks its answers, and its destinations as seen from this machine. */
-async function examineElsewhere(url: string, flags: DoctorFlags, { about }: Findings): Promise<Noted> {
+async function examineElsewhere(url: string, flags: DoctorFlags, { about }: Findings): Promise<OtherClocks> {
   const client = await connect({ ...flags, url });
-  const asked = await askGateway(client);
-  if ("failure" in asked) {
-    about("gateway")("problem", asked.failure);
-    return { lastKnownNow: undefined, gatewayAheadMs: undefined };
+  const { answered, failure = "" } = await askGateway(client);
+  if (answered === undefined) {
+    about("gateway")("problem", failure);
+    return {};
   }
-  checkReadiness(url, asked, about("gateway"));
-  checkVersion(asked, about("versions"));
+  checkReadiness(url, answered, about("gateway"));
+  checkVersion(answered, about("versions"));
   try {
-    checkStatus((await client.get("/status")).read() as Parameters<typeof checkStatus>[0], about);
-    const things = [...(await listAll(client, "/api/v1/subscriptions")), ...(await listAll(client, "/api/v1/targets"))];
-    await checkDestinations(collectHttpsOrigins(things), { allowPrivateDestinations: true }, about("TLS"));
+    checkStatus((await client.get("/status")).read() as Status, about);
+    const resources = [
+      ...(await listAll(client, "/api/v1/subscriptions")),
+      ...(await listAll(client, "/api/v1/targets")),
+    ];
+    await checkDestinations(collectHttpsOrigins(resources), { allowPrivateDestinations: true }, about("TLS"));
   } catch (error) {
     about("gateway")("warning", `checks that need a key were left out: ${describeFailure(error)}`);
   }
-  return { lastKnownNow: undefined, gatewayAheadMs: asked.aheadMs };
+  return { gatewayAheadMs: answered.aheadMs };
 }

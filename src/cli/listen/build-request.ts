@@ -1,11 +1,10 @@
-import type { StreamEvent } from "../../../sdk/src/generated/shapes.ts";
+import type { RequestPreview, Source, StreamEvent, Subscription } from "../../../sdk/src/generated/shapes.ts";
 import { suggestName } from "../../model/nearest-name.ts";
 import { retryPolicyOf } from "../../model/retry-policy.ts";
 import type { RetryPolicySpec } from "../../model/subscription.ts";
 import type { ApiClient, Query } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 import { note } from "../output.ts";
-import { asText, type Row } from "../resources/fields.ts";
 import { describeIds, listAll } from "../resources/resource.ts";
 import type { LocalRequest } from "./local-server.ts";
 
@@ -25,16 +24,13 @@ const NOT_HANDED_ON = new Set([
   "upgrade",
 ]);
 
-/** The text that the gateway shows instead of a credential. */
 const MASK = "***";
 
 export interface BuiltRequest {
   request: LocalRequest;
-  /** Headers whose values the gateway never shows. */
   hidden: readonly string[];
 }
 
-/** Builds the request as it was received. */
 export async function buildReceived(
   client: ApiClient,
   event: StreamEvent,
@@ -59,7 +55,6 @@ export async function buildReceived(
   };
 }
 
-/** The part of the path after the source's name and its token. */
 function suffixOf(path: string, hasToken: boolean): string {
   return path.replace(hasToken ? /^\/webhook\/[^/]+(\/[^/]+)?/ : /^\/webhook\/[^/]+/, "");
 }
@@ -69,12 +64,12 @@ async function readBody(client: ApiClient, event: StreamEvent): Promise<Buffer> 
   if (event.payload_omitted !== true) return Buffer.alloc(0);
   const path = `/api/v1/events/${encodeURIComponent(event.event_id)}`;
   const whole = (await client.get(path, { body: "base64" })).read() as StreamEvent;
-  if (whole.damage !== undefined) throw new DamagedBody(whole.damage);
+  if (whole.damage !== undefined) throw new NothingToForward(`${whole.damage}, so it is not forwarded`);
   return Buffer.from(whole.payload_base64 ?? "", "base64");
 }
 
-/** The gateway has the event, but not as it came in. */
-export class DamagedBody extends Error {}
+/** The gateway has the event, but no longer as it came in. */
+export class NothingToForward extends Error {}
 
 /** Builds the request that the subscription's destination would get: in its format, signed with its secrets. */
 export async function buildDelivery(
@@ -83,16 +78,9 @@ export async function buildDelivery(
   subscriptionId: string,
 ): Promise<BuiltRequest | { problem: string; isFinal: boolean }> {
   const path = `/api/v1/subscriptions/${encodeURIComponent(subscriptionId)}/preview`;
-  const answer = await client.send("POST", path, {
-    json: { event_id: event.event_id },
-    expected: [403, 404, 409, 422],
-  });
-  const shown = answer.read() as {
-    method: string;
-    headers: readonly { name: string; value: string }[];
-    body_base64: string;
-    detail?: string;
-  };
+  const json = { event_id: event.event_id };
+  const answer = await client.send("POST", path, { json, expected: [403, 404, 409, 422] });
+  const shown = answer.read() as RequestPreview & { detail?: string };
   // A missing permission, and a kind without requests, will not change with the next event.
   if (answer.status >= 400) return { problem: shown.detail ?? "", isFinal: [403, 422].includes(answer.status) };
   const pairs = shown.headers.map(({ name, value }) => [name, value] as const);
@@ -108,74 +96,55 @@ export async function buildDelivery(
   };
 }
 
-/** The source or subscription to listen to, or everything. */
 export interface Listened {
   /** For messages: `the source github`. */
   label: string;
   /** A stable key, under which the position is saved. */
   key: string;
   query: Query;
-  subscription: { id: string; retryPolicy: RetryPolicySpec } | undefined;
-  /** Sources whose paths contain a token. */
+  /** Undefined for a source. */
+  subscription?: { id: string; retryPolicy: RetryPolicySpec };
   pathTokens: ReadonlySet<string>;
 }
 
-/** Finds a source or a subscription by its name or id; everything when none is given. */
 export async function findListened(
   client: ApiClient,
   given: string | undefined,
   isFollowing: boolean,
 ): Promise<Listened> {
-  const sources = await listAll(client, "/api/v1/sources");
-  const pathTokens = new Set(
-    sources.filter(({ path_token: token }) => token !== null).map(({ name }) => asText(name) ?? ""),
-  );
-  if (given === undefined) {
-    return { label: "all incoming requests", key: "all", query: {}, subscription: undefined, pathTokens };
-  }
-  const subscriptions = await listAll(client, "/api/v1/subscriptions");
+  const sources = await listAll<Source>(client, "/api/v1/sources");
+  const pathTokens = new Set(sources.flatMap(({ name, path_token: token }) => (token === null ? [] : [name])));
+  if (given === undefined) return { label: "all incoming requests", key: "all", query: {}, pathTokens };
+  const subscriptions = await listAll<Subscription>(client, "/api/v1/subscriptions");
   const byId = subscriptions.filter(({ id }) => id === given);
   const meant = byId.length > 0 ? byId : subscriptions.filter(({ name }) => name === given);
   const isSource = byId.length === 0 && sources.some(({ name }) => name === given);
+  const ids = describeIds(meant);
   if (isSource && meant.length > 0) {
-    throw new CommandFailure(
-      `A source and a subscription have the name "${given}". For the subscription use its id: ${describeIds(meant)}.`,
-    );
+    const both = `A source and a subscription have the name "${given}".`;
+    throw new CommandFailure(`${both} For the subscription use its id: ${ids}.`);
   }
   if (meant.length > 1) {
-    throw new CommandFailure(
-      `${meant.length} subscriptions have the name "${given}": ${describeIds(meant)}. Use an id.`,
-    );
+    throw new CommandFailure(`${meant.length} subscriptions have the name "${given}": ${ids}. Use an id.`);
   }
   const [subscription] = meant;
-  if (subscription !== undefined) return toSubscription(subscription, pathTokens);
-  if (!isSource) noteUndeclared(given, [...sources, ...subscriptions], isFollowing);
+  if (subscription === undefined) {
+    if (!isSource) noteUndeclared(given, [...sources, ...subscriptions], isFollowing);
+    return { label: `the source ${given}`, key: `source ${given}`, query: { source: given }, pathTokens };
+  }
+  const { id, name } = subscription;
   return {
-    label: `the source ${given}`,
-    key: `source ${given}`,
-    query: { source: given },
-    subscription: undefined,
-    pathTokens,
-  };
-}
-
-function toSubscription(row: Row, pathTokens: ReadonlySet<string>): Listened {
-  const id = asText(row["id"]) ?? "";
-  const set = Object.fromEntries(
-    ["retry_policy", "retry_count", "retry_interval"].map((name) => [name, row[name] ?? undefined]),
-  );
-  return {
-    label: `the subscription ${asText(row["name"])} (${id})`,
+    label: `the subscription ${name} (${id})`,
     key: `subscription ${id}`,
     query: { subscription_id: id },
-    subscription: { id, retryPolicy: retryPolicyOf(set) },
+    subscription: { id, retryPolicy: retryPolicyOf(subscription as Parameters<typeof retryPolicyOf>[0]) },
     pathTokens,
   };
 }
 
 /** While the `*` source is on, webhooks to any name are accepted. */
-function noteUndeclared(given: string, rows: readonly Row[], isFollowing: boolean): void {
-  const names = rows.map(({ name }) => asText(name) ?? "");
+function noteUndeclared(given: string, known: readonly { name: string }[], isFollowing: boolean): void {
+  const names = known.map(({ name }) => name);
   const hint = suggestName(given, names) || ".";
   const what = isFollowing ? "Waiting for" : "Forwarding earlier";
   note(`no source or subscription has the name "${given}"${hint} ${what} webhooks to /webhook/${given}.`);

@@ -1,7 +1,6 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** A request to the local server. */
 export interface LocalRequest {
   method: string;
   /** Relative to the given address. */
@@ -11,25 +10,23 @@ export interface LocalRequest {
   body: Buffer;
 }
 
+/** Without a status there was no answer. */
 export interface LocalAnswer {
-  status: number;
+  status?: number | undefined;
+  error?: string;
+  /** Whether no server listens there. */
+  isAway?: boolean;
   headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The first bytes of the body. */
   body: Buffer;
-  durationMs: number;
-}
-
-/** No answer; `isAway` when no server listens there. */
-export interface NoAnswer {
-  error: string;
-  isAway: boolean;
+  durationMs?: number;
 }
 
 const TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 65_536;
+export const NO_ANSWER: LocalAnswer = { headers: {}, body: Buffer.alloc(0) };
 
 /** Sends the exact bytes: an HTTP client library could add, drop or rewrite headers. */
-export function askLocalServer(to: URL, sent: LocalRequest, signal: AbortSignal): Promise<LocalAnswer | NoAnswer> {
+export function askLocalServer(to: URL, sent: LocalRequest, signal: AbortSignal): Promise<LocalAnswer> {
   const startedAt = performance.now();
   const request = to.protocol === "https:" ? requestHttps : requestHttp;
   const url = new URL(to);
@@ -43,6 +40,7 @@ export function askLocalServer(to: URL, sent: LocalRequest, signal: AbortSignal)
   return new Promise((resolve) => {
     const fail = (error: NodeJS.ErrnoException) =>
       resolve({
+        ...NO_ANSWER,
         error: error.code ?? error.message,
         isAway: ["ECONNREFUSED", "EHOSTUNREACH", "ENOTFOUND"].includes(error.code ?? ""),
       });
@@ -68,7 +66,7 @@ export function askLocalServer(to: URL, sent: LocalRequest, signal: AbortSignal)
         response.on("error", fail);
         response.on("end", () =>
           resolve({
-            status: response.statusCode ?? 0,
+            status: response.statusCode,
             headers: response.headers,
             body: Buffer.concat(chunks),
             durationMs: Math.round(performance.now() - startedAt),

@@ -4,40 +4,70 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { isTransientStatus } from "../../model/outcome.ts";
+import { resolveRetryPolicy } from "../../model/retry-policy.ts";
+import type { RetryPolicySpec } from "../../model/subscription.ts";
+import { escapeControls, escapeLines } from "../../telemetry/terminal-text.ts";
+import { createPaint, findTerminal } from "../terminal.ts";
 import { parseUrl } from "../../model/addresses.ts";
 import type { ApiClient } from "../api-client.ts";
 import { type ClientFlags, connect } from "../connect.ts";
 import { followStream } from "../event-stream.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
-import { countOf, note, print, printEscaped } from "../output.ts";
+import { countOf, formatBytes, formatWait, note, print, printEscaped } from "../output.ts";
 import { readCount, readTime } from "../read-value.ts";
+import { ownFlag } from "../resources/flags.ts";
+import type { Call, SingleAction } from "../resources/resource.ts";
 import { getSurroundings, openInterruption } from "../surroundings.ts";
 import {
   buildDelivery,
   buildReceived,
   type BuiltRequest,
-  DamagedBody,
   findListened,
   type Listened,
+  NothingToForward,
 } from "./build-request.ts";
-import { describeAnswer, describeConsequence, describeRequest, describeWhole, headersOf } from "./listen-line.ts";
-import { askLocalServer, type LocalAnswer, type NoAnswer } from "./local-server.ts";
+import { askLocalServer, type LocalAnswer, type LocalRequest, NO_ANSWER } from "./local-server.ts";
 
-export interface ListenFlags extends ClientFlags {
+interface ListenFlags extends ClientFlags {
   to: string;
   from: string;
   fail?: string;
   verbose?: boolean;
-  /** False with `--no-wait`. */
   wait: boolean;
-  /** False with `--no-follow`. */
   follow: boolean;
 }
 
 const AWAY_RETRY_MS = 1000;
 
-/** Runs until a signal ends it or, without following, until everything was forwarded. */
-export async function runListen(given: string | undefined, flags: ListenFlags): Promise<void> {
+export const ACTION: SingleAction = {
+  takes: "[source-or-subscription]",
+  flags: [
+    ownFlag("--to <url>", "the local server: http://localhost:3000/hooks, or a port", { isRequired: true }),
+    ownFlag("--from <when>", "where to begin: now, last (where the last run ended), or how long ago, like 15m", {
+      default: "last",
+    }),
+    ownFlag("--fail <status>", "send nothing, and show what the gateway would do after an answer with this status"),
+    ownFlag("-v, --verbose", "show headers and bodies too"),
+    ownFlag("--no-wait", "do not wait for a local server that is not running: skip the event"),
+    ownFlag("--no-follow", "end after forwarding what exists now"),
+  ],
+  run: listen,
+  notes: `A source's requests are forwarded with their method, path, query, headers and bytes. For a subscription, it forwards the
+request that the destination gets, with the gateway's signature (for keys with the scope admin).
+Its deliveries continue as usual: the answers of the local server do not affect them.
+Without a name, all incoming requests are forwarded.
+
+It reconnects when the connection is lost. Its position is saved for the next run, so nothing that arrives
+in the meantime is missed.
+
+Examples:
+  posthorn listen github --to http://localhost:3000/hooks
+  posthorn listen erp-orders --to 3000 --from 2h --verbose
+  posthorn listen erp-orders --to 3000 --fail 503`,
+};
+
+async function listen({ args: [given], flags }: Call<ListenFlags>): Promise<void> {
   const to = readTarget(flags.to);
   const fail = flags.fail === undefined ? undefined : readCount(flags.fail, "--fail", { min: 100, max: 599 });
   const client = await connect(flags);
@@ -80,20 +110,18 @@ function readTarget(text: string): URL {
 }
 
 interface Start {
-  after: string | undefined;
-  since: string | undefined;
-  /** For messages. */
+  after?: string;
+  since?: string;
   label: string;
 }
 
 function readStart(from: string, { last }: PositionFile): Start {
-  if (from === "now") return { after: undefined, since: undefined, label: "from now on" };
-  if (from !== "last") {
-    const since = readTime(from, "--from");
-    return { after: undefined, since, label: `since ${since}` };
+  if (from === "now" || (from === "last" && last === undefined)) return { label: "from now on" };
+  if (last !== undefined && from === "last") {
+    return { after: last.position, label: `from where it ended at ${last.at}` };
   }
-  if (last === undefined) return { after: undefined, since: undefined, label: "from now on" };
-  return { after: last.position, since: undefined, label: `from where it ended at ${last.at}` };
+  const since = readTime(from, "--from");
+  return { since, label: `since ${since}` };
 }
 
 interface Place {
@@ -136,6 +164,9 @@ function createForwarder(
   }
 
   async function build(event: StreamEvent): Promise<BuiltRequest> {
+    if (event.body_erased_at !== null) {
+      throw new NothingToForward("its body was erased, so there is nothing to forward");
+    }
     if (subscription !== undefined) {
       const built = await buildDelivery(client, event, subscription.id);
       if (!("problem" in built)) return built;
@@ -145,14 +176,29 @@ function createForwarder(
     return buildReceived(client, event, listened);
   }
 
-  async function ask(built: BuiltRequest): Promise<LocalAnswer | NoAnswer | undefined> {
+  /** Undefined when it was interrupted. */
+  async function send(built: BuiltRequest): Promise<LocalAnswer | undefined> {
+    if (fail !== undefined) return { ...NO_ANSWER, status: fail };
     for (;;) {
       const answer = await askLocalServer(to, built.request, signal);
       if (signal.aborted) return undefined;
-      if (!("isAway" in answer) || !answer.isAway || !flags.wait) return answer;
+      if (answer.isAway !== true || !flags.wait) return answer;
       noteOnce(`no server listens at ${to.href} (${answer.error}); waiting for it, no event is skipped`);
       await wait(AWAY_RETRY_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return undefined;
+    }
+  }
+
+  function show(event: StreamEvent, { status, error, durationMs, ...answer }: LocalAnswer): void {
+    const policy = listened.subscription?.retryPolicy;
+    const consequence = policy === undefined ? describeForSource(fail) : describeConsequence(status, policy);
+    if (flags.json === true) {
+      const result = error === undefined ? { status, duration_ms: durationMs ?? 0 } : { error };
+      return print(JSON.stringify({ event_id: event.event_id, event_type: event.event_type, ...result, consequence }));
+    }
+    printEscaped(describeAnswer(error ?? status ?? 0, error === undefined ? durationMs : undefined, consequence));
+    if (flags.verbose === true && error === undefined && fail === undefined) {
+      printEscaped(describeWhole(headersOf(answer), answer.body));
     }
   }
 
@@ -160,18 +206,14 @@ function createForwarder(
     get count() {
       return count;
     },
-    /** Returns false when it was interrupted before it was done. */
+    /** Resolves to false when it was interrupted. */
     async forward(event: StreamEvent): Promise<boolean> {
-      if (event.body_erased_at !== null) {
-        note(`${event.event_id}: its body was erased, so there is nothing to forward`);
-        return true;
-      }
       const built = await build(event).catch((error: unknown) => {
-        if (error instanceof DamagedBody) return error;
+        if (error instanceof NothingToForward) return error;
         throw error;
       });
-      if (built instanceof DamagedBody) {
-        note(`${event.event_id}: ${built.message}, so it is not forwarded`);
+      if (built instanceof NothingToForward) {
+        note(`${event.event_id}: ${built.message}`);
         return true;
       }
       if (built.hidden.length > 0) {
@@ -181,39 +223,86 @@ function createForwarder(
         printEscaped(describeRequest(event, built.request));
         if (flags.verbose === true) printEscaped(describeWhole(built.request.headers, built.request.body));
       }
-      const answer = fail === undefined ? await ask(built) : toFailure(fail);
+      const answer = await send(built);
       if (answer === undefined) return false;
-      // Count only events that were sent.
       if (fail === undefined) count += 1;
       show(event, answer);
       return true;
     },
   };
-
-  function show(event: StreamEvent, answer: LocalAnswer | NoAnswer): void {
-    const status = "error" in answer ? undefined : answer.status;
-    const policy = listened.subscription?.retryPolicy;
-    const consequence = policy === undefined ? describeForSource(fail) : describeConsequence(status, policy);
-    if (flags.json === true) {
-      const said =
-        "error" in answer ? { error: answer.error } : { status: answer.status, duration_ms: answer.durationMs };
-      return print(JSON.stringify({ event_id: event.event_id, event_type: event.event_type, ...said, consequence }));
-    }
-    const durationMs = "error" in answer || fail !== undefined ? undefined : answer.durationMs;
-    printEscaped(describeAnswer("error" in answer ? answer.error : answer.status, durationMs, consequence));
-    if (flags.verbose === true && !("error" in answer) && fail === undefined) {
-      printEscaped(describeWhole(headersOf(answer), answer.body));
-    }
-  }
-}
-
-function toFailure(status: number): LocalAnswer {
-  return { status, headers: {}, body: Buffer.alloc(0), durationMs: 0 };
 }
 
 /** The sender got its answer when the event was on disk. */
 function describeForSource(fail: number | undefined): string {
   return fail === undefined ? "" : "the sender already has its answer and does not learn of this";
+}
+
+/** Two lines for each event: the request, and the answer of the local server. */
+
+const MAX_SHOWN_BYTES = 4096;
+
+function describeRequest(event: StreamEvent, { method, path, query, body }: LocalRequest): string {
+  const paint = createPaint(findTerminal());
+  const place = `${path}${query === "" ? "" : `?${query}`}`;
+  const facts = [event.event_type, event.event_id, formatBytes(body.length)];
+  return [
+    paint("dim", event.received_at.slice(11, 19)),
+    paint("cyan", "->"),
+    escapeControls([method, place, ...facts].filter((part) => part !== "").join("  ")),
+  ].join("  ");
+}
+
+function describeAnswer(status: number | string, durationMs: number | undefined, consequence: string): string {
+  const paint = createPaint(findTerminal());
+  const isGood = typeof status === "number" && status >= 200 && status < 300;
+  const took = durationMs === undefined ? "" : `${durationMs} ms`;
+  return [
+    " ".repeat(8),
+    paint(isGood ? "green" : "red", "<-"),
+    paint(isGood ? "green" : "red", escapeControls(String(status))),
+    ...[took, consequence].filter((part) => part !== ""),
+  ].join("  ");
+}
+
+/** Headers and body, for `--verbose`. Escaped, so that text from senders cannot move the cursor. */
+function describeWhole(headers: readonly (readonly [name: string, value: string])[], body: Buffer): string {
+  const lines = headers.map(([name, value]) => `    ${escapeControls(`${name}: ${value}`)}`);
+  return [...lines, ...describeBody(body)].join("\n");
+}
+
+function headersOf({ headers }: Pick<LocalAnswer, "headers">): readonly (readonly [string, string])[] {
+  return Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one) => [name, one] as const));
+}
+
+function describeBody(body: Buffer): readonly string[] {
+  if (body.length === 0) return [];
+  const text = body.subarray(0, MAX_SHOWN_BYTES).toString("utf8");
+  const isText = Buffer.from(text, "utf8").equals(body.subarray(0, MAX_SHOWN_BYTES)) && !text.includes("\0");
+  if (!isText) return ["", `    (${formatBytes(body.length)} of binary data)`];
+  const more = body.length > MAX_SHOWN_BYTES ? [`    … ${formatBytes(body.length - MAX_SHOWN_BYTES)} more`] : [];
+  return [
+    "",
+    ...escapeLines(text)
+      .split("\n")
+      .map((line) => `    ${line}`),
+    ...more,
+  ];
+}
+
+/**
+ * What the gateway would do if the destination of a subscription gave this answer to the first attempt. Only the
+ * subscription's retries are considered.
+ */
+function describeConsequence(status: number | undefined, policy: RetryPolicySpec): string {
+  if (status !== undefined && status >= 200 && status < 300) return "the delivery would be complete";
+  if (status === 410) return "the delivery would be dead, and the subscription suspended";
+  if (status !== undefined && !isTransientStatus(status))
+    return "the delivery would be dead: such an answer is not retried";
+  const { delaysMs } = resolveRetryPolicy(policy);
+  const [first] = delaysMs;
+  if (first === undefined) return "the delivery would be dead: the subscription has no retries";
+  const retries = countOf(delaysMs.length, "retry", "retries");
+  return `the delivery would be retried in ${formatWait(first)}; after ${retries} it would be dead`;
 }
 
 type PositionFile = ReturnType<typeof openPositionFile>;
@@ -225,7 +314,6 @@ function openPositionFile(url: string, what: string) {
   let saved: string | undefined;
   return {
     path,
-    /** Undefined before the first run. */
     last: read(path),
     save(position: string): void {
       if (position === saved) return;

@@ -2,11 +2,12 @@ import type {
   ParkedMessage,
   SourcesGetParkedAnswer,
   SourcesListParkedPage,
+  SourcesPurgeParkedAnswer,
+  SourcesRequeueParkedAnswer,
 } from "../../../sdk/src/generated/shapes.ts";
-import type { ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
-import { usageFailure } from "../failure.ts";
 import { countOf, formatAgo, formatBytes, note, print, printDocument, printFacts, printTable } from "../output.ts";
+import { readCount } from "../read-value.ts";
 
 export interface ParkedFlags extends ClientFlags {
   reason?: string;
@@ -63,43 +64,31 @@ export async function runShowParked(source: string, id: string, flags: ParkedFla
 export async function runRequeueParked(source: string, flags: ParkedFlags): Promise<void> {
   const client = await connect(flags);
   const { count } = (await client.get(placeOf(source), { limit: 1 })).read() as SourcesListParkedPage;
-  const total = { requeued: 0, without_origin: 0 };
+  const json = toSelection(flags);
+  let answer: SourcesRequeueParkedAnswer;
+  let requeued = 0;
   // A message that was put back may be parked again at once, so never requeue more than there were.
   do {
-    const answer = await post(client, placeOf(source, "/requeue"), toSelection(flags));
-    const { requeued, without_origin: stuck, complete } = answer as typeof total & { complete: boolean };
-    total.requeued += requeued;
-    total.without_origin = stuck;
-    if (complete || requeued === 0) break;
-  } while (total.requeued < (count ?? 0));
-  if (flags.json === true) return print(JSON.stringify(total));
-  print(`${countOf(total.requeued, "message")} requeued`);
-  if (total.without_origin > 0) {
-    note(
-      `${countOf(total.without_origin, "message stays", "messages stay")}: the queue that they came from is unknown`,
-    );
-  }
+    answer = (await client.send("POST", placeOf(source, "/requeue"), { json })).read() as SourcesRequeueParkedAnswer;
+    requeued += answer.requeued;
+  } while (!answer.complete && answer.requeued > 0 && requeued < (count ?? 0));
+  const { without_origin: stuck } = answer;
+  if (flags.json === true) return print(JSON.stringify({ requeued, without_origin: stuck }));
+  print(`${countOf(requeued, "message")} requeued`);
+  if (stuck > 0) note(`${countOf(stuck, "message stays", "messages stay")}: the queue that they came from is unknown`);
 }
 
 export async function runPurgeParked(source: string, flags: PurgeFlags): Promise<void> {
   const client = await connect(flags);
-  const count = flags.confirm === undefined ? undefined : readCount(flags.confirm);
-  const answer = await post(client, placeOf(source, "/purge"), { ...toSelection(flags), count });
-  if (flags.json === true) return print(JSON.stringify(answer));
-  const { purged, complete } = answer as { purged: number; complete: boolean };
+  const count = flags.confirm === undefined ? undefined : readCount(flags.confirm, "--confirm");
+  const json = { ...toSelection(flags), count };
+  const answer = await client.send("POST", placeOf(source, "/purge"), { json });
+  const { purged, complete } = answer.read() as SourcesPurgeParkedAnswer;
+  if (flags.json === true) return print(answer.text);
   print(`${countOf(purged, "message")} deleted`);
   if (!complete) note("there are more messages: run the command again");
 }
 
-async function post(client: ApiClient, path: string, body: object): Promise<unknown> {
-  return (await client.send("POST", path, { json: body })).read();
-}
-
 function toSelection({ reason, id }: ParkedFlags): object {
   return { reason, ids: id };
-}
-
-function readCount(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw usageFailure(`--confirm: "${text}" is not a number of messages.`);
 }

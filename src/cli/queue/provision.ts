@@ -26,18 +26,20 @@ interface ProvisionFlags extends LocalFlags {
   sessions?: boolean;
 }
 
-/** Reads the configuration; needs no running gateway. */
 export async function runProvision(action: "declare" | "check", flags: ProvisionFlags): Promise<void> {
   const named = readNamed(flags);
   const { config, warnings } = loadLocal(flags);
   for (const warning of warnings) note(warning);
   const inputs = listConnections(config);
-  const wishes = named === undefined ? listWishes(inputs, listUses(config)) : listNamedWishes(inputs, named);
+  const isNamed = ({ kind, name }: (typeof inputs)[number]) =>
+    named === undefined || (kind === named.kind && name === named.settings["connection"]);
+  const wishes = listWishes(inputs.filter(isNamed), named === undefined ? listUses(config) : [named]);
   const results = await provision(action, wishes, inputs);
   const unfit = named === undefined ? listFallbackWarnings(config.subscriptions) : [];
   const isWell = results.every(({ differences, error }) => differences.length === 0 && error === undefined);
   if (flags.json === true) {
-    printJson({ ok: isWell, results: results.map(present), warnings: unfit });
+    const shown = results.map(({ error = null, ...rest }) => ({ ...rest, error }));
+    printJson({ ok: isWell, results: shown, warnings: unfit });
   } else {
     for (const result of results) print(describe(action, result));
     for (const warning of unfit) print(`warn  ${warning}`);
@@ -62,14 +64,6 @@ function readNamed({ kind, queue, connection = DEFAULT_CONNECTION, sessions }: P
     throw usageFailure(`${given}; use one of: ${BROKER_KINDS.join(", ")}.`);
   }
   return { kind: kind ?? "", settings: { queue, connection, sessions } };
-}
-
-function listNamedWishes(inputs: ReturnType<typeof listConnections>, named: BrokerUse): Wish[] {
-  const { kind, settings } = named;
-  return listWishes(
-    inputs.filter((one) => one.kind === kind && one.name === settings["connection"]),
-    [named],
-  );
 }
 
 async function provision(
@@ -109,30 +103,19 @@ function listUses({ sources, subscriptions }: Config): BrokerUse[] {
   ];
 }
 
-function describe(
-  action: "declare" | "check",
-  { kind, connection, what, differences, unchecked, error }: Provision,
-): string {
-  const place = `${kind} ${connection}`;
-  const lines = [
-    ...(error === undefined ? [] : [`fail  ${place}: ${error}`]),
-    ...differences.map((text) => `fail  ${place}: ${text}`),
-    ...unchecked.map((text) => `?     ${place}: ${text}`),
-  ];
-  const isWell = error === undefined && differences.length === 0;
-  if (isWell)
-    lines.unshift(`ok    ${place}: ${action === "declare" ? "created, or already there:" : "as configured:"} ${what}`);
-  return lines.join("\n");
-}
-
-function present({ error, ...rest }: Provision): object {
-  return { ...rest, error: error ?? null };
+function describe(action: "declare" | "check", result: Provision): string {
+  const { differences, unchecked, error } = result;
+  const place = `${result.kind} ${result.connection}`;
+  const faults = [...(error === undefined ? [] : [error]), ...differences].map((text) => `fail  ${place}: ${text}`);
+  const how = action === "declare" ? "created, or already there:" : "as configured:";
+  const well = faults.length === 0 ? [`ok    ${place}: ${how} ${result.what}`] : [];
+  return [...well, ...faults, ...unchecked.map((text) => `?     ${place}: ${text}`)].join("\n");
 }
 
 const TIMEOUT_MS = 10_000;
 const NOTHING = new Uint8Array(0);
 
-/** The operator names the broker in the configuration, so it may be on a private network. Redirects are refused. */
+/** The operator names the broker in the configuration, so it may be on a private network. Redirects are rejected. */
 export function openManagement(clock: Clock): { ask: AskManagement; close(): Promise<void> } {
   const client = openHttpClient({ guard: createAddressGuard({ allowPrivate: true }), allowHttp: true, clock });
   return {

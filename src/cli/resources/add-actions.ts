@@ -1,25 +1,33 @@
 import { Argument, type Command } from "commander";
-import { addClientOptions, rejectUnknownCommand } from "../client-commands.ts";
+import { addClientOptions, rejectUnknownCommand } from "../local-commands.ts";
 import { connect } from "../connect.ts";
 import { CommandFailure } from "../failure.ts";
 import { print } from "../output.ts";
 import { printFields, wholeOf, type Row } from "./fields.ts";
-import { type Action, type Call, findId, placeOf, type Resource } from "./resource.ts";
+import { type Action, type Call, findId, placeOf, type Resource, type SingleAction } from "./resource.ts";
 import { findMember, readFlags, setField, type Flag } from "./flags.ts";
 import { PAGE, printList } from "./list.ts";
 
 /** Adds the commands of a resource to its group. A group without a command runs its list. */
 export function addActions(group: Command, resource: Resource): void {
-  for (const [name, action] of Object.entries(resource.actions)) addAction(group, resource, name, action);
+  for (const [name, action] of Object.entries(resource.actions)) {
+    const isList = name === "list";
+    const command = group.command(name, { isDefault: isList }).description(action.help);
+    if (isList) rejectUnknownCommand(command, group);
+    fillCommand(command, resource, action);
+  }
   const listing = "list" in resource.actions ? "Without a command, runs `list`. " : "";
   const notes = `${listing}${resource.notes ?? ""}`.replace(/ ?\n/, "\n").trim();
   if (notes !== "") group.addHelpText("after", `\n${notes}`);
 }
 
-function addAction(group: Command, resource: Resource, name: string, action: Action): void {
-  const isList = name === "list";
-  const takes = action.takes ?? (isList ? "" : `<${resource.key}>`);
-  const command = group.command(name, { isDefault: isList }).description(action.help);
+export function addSingleAction(command: Command, action: SingleAction): void {
+  fillCommand(command, { path: "", key: "", actions: {} }, { takes: "", help: "", ...action });
+}
+
+function fillCommand(command: Command, resource: Resource, action: Action): void {
+  const name = command.name();
+  const takes = action.takes ?? (name === "list" ? "" : `<${resource.key}>`);
   const words = takes.split(" ").filter((word) => word !== "");
   words.forEach((word, index) => {
     const { choices } = action;
@@ -31,9 +39,7 @@ function addAction(group: Command, resource: Resource, name: string, action: Act
   const flags = [...(action.flags ?? []), ...(isListing(name, action) ? PAGE : [])];
   for (const option of flags.flatMap(({ options }) => options)) command.addOption(option);
   if (action.notes !== undefined) command.addHelpText("after", `\n${action.notes}`);
-  // An extra argument is most often a misspelt command.
-  command.allowExcessArguments(isList).action(async () => {
-    if (isList) rejectUnknownCommand(command, group);
+  command.action(async () => {
     const call = await findIds(resource, name, flags, readCall(command, name, action, flags));
     await (action.run?.(call) ?? runAction(resource, name, action, call));
   });
@@ -74,7 +80,6 @@ function usualMethod(name: string, action: Action): string {
 
 const IN_ITS_PLACE = ["show", "update", "delete"];
 
-/** The method and path of the request. */
 export function requestOf(
   resource: Resource,
   name: string,
@@ -108,7 +113,8 @@ async function runAction(resource: Resource, name: string, action: Action, call:
   const first = await client.send(method, path, { query, headers, ...content }).catch((error: unknown) => {
     throw withFlag(error, action.flags ?? []);
   });
-  const answer = (await action.follow?.(client, first, call)) ?? first;
+  const later = call.flags["wait"] === true ? await action.follow?.(client, first) : undefined;
+  const answer = later ?? first;
   const [key = ""] = call.args;
   // A deletion is often answered with an empty body.
   const isEmpty = answer.text === "";

@@ -43,8 +43,8 @@ const ACKNOWLEDGED: Format = ([acknowledged], moment) => {
   return `${ago([when], moment)} by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
 };
 
-const NOTIFICATIONS: Format = ([told], moment) =>
-  (told as readonly Row[]).map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
+const NOTIFICATIONS: Format = ([list], moment) =>
+  (list as readonly Row[]).map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
     const hasNoReceiver = [delivered, open, dead].every((count) => count === 0);
     const outcome = hasNoReceiver
       ? "no channel is subscribed to it"

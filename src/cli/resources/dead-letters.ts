@@ -5,7 +5,7 @@ import { DELIVERY_CHOICES, DELIVERY_COLUMNS, DELIVERY_DETAILS, FOR_SUBSCRIPTION,
 import type { Row } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import { JOB, PLAN, WAIT } from "./replays.ts";
-import { placeOf, type Call, type Resource } from "./resource.ts";
+import { type Action, placeOf, type Resource } from "./resource.ts";
 
 const PATH = "/api/v1/dead-letters";
 
@@ -20,6 +20,12 @@ const FILTER = [
 
 const ALL = flag("--all", "all dead letters");
 
+const ONE_OR_MANY: Pick<Action, "takes" | "follow" | "print" | "check"> = {
+  ...JOB,
+  takes: "[id]",
+  print: (row, call) => (call.args[0] === undefined ? JOB.print?.(row, call) : printStatus(row)),
+};
+
 export const RESOURCE: Resource = {
   path: PATH,
   key: "id",
@@ -33,18 +39,16 @@ export const RESOURCE: Resource = {
       path: ({ args: [id] }) => placeOf({ path: "/api/v1/deliveries" }, id),
     },
     replay: {
-      ...JOB,
+      ...ONE_OR_MANY,
       help: "deliver dead letters again, with new retries: one, all that match, or all",
-      takes: "[id]",
       flags: [...FILTER, PLAN, WAIT, ALL],
       path: () => `${PATH}/replay`,
-      body: selectToReplay,
-      print: (row, call) => (call.args[0] === undefined ? JOB.print?.(row, call) : printStatus(row)),
+      body: ({ args: [id], body: { plan, ...given } }) =>
+        id === undefined ? { ...select(given), plan } : only(id, given),
     },
     purge: {
-      ...JOB,
+      ...ONE_OR_MANY,
       help: "delete dead letters for good: one, those that match, or all",
-      takes: "[id]",
       flags: [
         ...FILTER,
         ALL,
@@ -56,7 +60,6 @@ export const RESOURCE: Resource = {
       ],
       path: () => `${PATH}/purge`,
       body: ({ args: [id], body }) => (id === undefined ? select(body) : only(id, body)),
-      print: (row, call) => (call.args[0] === undefined ? JOB.print?.(row, call) : printStatus(row)),
     },
   },
   notes: `
@@ -70,10 +73,6 @@ Examples:
   posthorn dlq purge dlv_…
   posthorn dlq purge --reason expired --confirm 12`,
 };
-
-function selectToReplay({ args: [id], body: { plan, ...given } }: Call): Row {
-  return id === undefined ? { ...select(given), plan } : only(id, given);
-}
 
 function only(id: string, given: Row): Row {
   if (Object.keys(given).length === 0) return { id };

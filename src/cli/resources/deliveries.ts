@@ -1,8 +1,8 @@
 import { DELIVERY_STATES } from "../../model/delivery.ts";
 import { print, printFacts, shorten } from "../output.ts";
 import { ago, asText, because, firstOf, ms, printRows, type Field, type Row } from "./fields.ts";
-import { type Resource, SUBSCRIPTION } from "./resource.ts";
-import { flag, OF_TENANT } from "./flags.ts";
+import type { Resource } from "./resource.ts";
+import { flag, OF_TENANT, subscriptionFlag } from "./flags.ts";
 
 const STATUS = ["status hold_reason dead_reason", because] as const;
 
@@ -18,7 +18,6 @@ export const DELIVERY_COLUMNS: readonly Field[] = [
   ["EVENT", "event_id"],
 ];
 
-/** Columns that a narrow terminal leaves out. */
 export const DELIVERY_CHOICES = { expendable: ["EVENT", "CREATED", "NEXT", "ATTEMPTS"] };
 
 const ATTEMPT_COLUMNS: readonly Field[] = [
@@ -33,16 +32,12 @@ const ATTEMPT_COLUMNS: readonly Field[] = [
 
 const MAX_BODY_CHARACTERS = 400;
 
-export const FOR_SUBSCRIPTION = flag("--subscription <name>", "only deliveries of this subscription, by name or id", {
-  field: "subscription_id",
-  named: SUBSCRIPTION,
-});
+export const FOR_SUBSCRIPTION = subscriptionFlag("only deliveries of this subscription, by name or id");
 
 export function printStatus({ id, status, hold_reason: hold, dead_reason: dead }: Row): void {
   print(`${asText(id)}: ${asText(status)}${asText(hold ?? dead) === undefined ? "" : ` (${asText(hold ?? dead)})`}`);
 }
 
-/** The facts that `show` prints. */
 export const DELIVERY_DETAILS: Pick<Resource, "facts" | "hidden" | "more"> = {
   facts: [
     ["delivery", "id"],

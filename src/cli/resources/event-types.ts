@@ -44,11 +44,7 @@ export const RESOURCE: Resource = {
     [
       "status",
       "status deprecated_at",
-      ([status, since]) =>
-        [status, since]
-          .filter((part) => part !== null)
-          .map(asText)
-          .join(" since "),
+      ([status, since]) => [status, since].flatMap((part) => part ?? []).join(" since "),
     ],
     ["enforced", "enforce versions", describeEnforcement],
     ["changed", "updated_at", ago],
@@ -140,6 +136,6 @@ function printImport(row: Row, { flags }: Call): void {
 
 function printChange(row: Row): void {
   const versions = versionsOf(row).map(({ version }) => asText(version));
-  const told = versions.length === 0 ? "no schema" : `versions ${versions.join(", ")}`;
-  print(`${asText(row["name"])}: ${asText(row["status"])}, ${told}`);
+  const shown = versions.length === 0 ? "no schema" : `versions ${versions.join(", ")}`;
+  print(`${asText(row["name"])}: ${asText(row["status"])}, ${shown}`);
 }

@@ -4,8 +4,8 @@ import { countOf, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
 import { DELIVERY_CHOICES, DELIVERY_COLUMNS } from "./deliveries.ts";
 import { ago, asText, bytes, printRows, type Format, type Row } from "./fields.ts";
-import { type Call, type Resource, SUBSCRIPTION } from "./resource.ts";
-import { flag, OF_TENANT } from "./flags.ts";
+import { type Call, type Resource } from "./resource.ts";
+import { flag, OF_TENANT, subscriptionFlag } from "./flags.ts";
 
 const STATUS: readonly [string, Format] = [
   "status unmatched",
@@ -48,9 +48,7 @@ export const RESOURCE: Resource = {
         flag(
           "--type <type>",
           "only this event type, or types that match a pattern: * is one word, # any number of words",
-          {
-            field: "event_type",
-          },
+          { field: "event_type" },
         ),
         flag("--source <name>", "only from this source"),
         flag("--since <time>", "received since this time: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
@@ -66,16 +64,7 @@ export const RESOURCE: Resource = {
     show: { help: "show an event with its deliveries and its payload" },
     replay: {
       help: "deliver an event again to all subscriptions that got it",
-      flags: [
-        flag(
-          "--subscription <name>",
-          "only to this subscription, by name or id, even if it did not get the event before",
-          {
-            field: "subscription_id",
-            named: SUBSCRIPTION,
-          },
-        ),
-      ],
+      flags: [subscriptionFlag("only to this subscription, by name or id, even if it did not get the event before")],
       print: printReplay,
     },
   },

@@ -1,4 +1,4 @@
-import { formatAgo, formatBytes, printFacts, printTable, type TableChoices } from "../output.ts";
+import { formatAgo, formatBytes, print, printFacts, printTable, type TableChoices } from "../output.ts";
 
 /** The fields of a resource that are shown, in a row of a table or as a line of their own. */
 
@@ -13,7 +13,6 @@ export interface Moment {
 /** Formats the values of the field's members. Several texts become several lines, or one cell. */
 export type Format = (values: readonly unknown[], moment: Moment) => Shown;
 
-/** Undefined when there is nothing to show. */
 type Shown = string | readonly string[] | undefined;
 
 /** A format whose text can also be part of a sentence. */
@@ -44,6 +43,10 @@ export function printFields(fields: readonly Field[], row: Row): void {
   printFacts(toFacts(fields, row, { wallMs: Date.now(), isAbsolute: false }));
 }
 
+export function printStatus({ name, status }: Row): void {
+  print(`${asText(name)}: ${asText(status)}`);
+}
+
 export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [string, Shown][] {
   return fields.map((field) => [field[0], showField(field, row, moment)]);
 }
@@ -54,9 +57,9 @@ export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [st
  */
 export function wholeOf(row: Row, fields: readonly Field[], hidden: readonly string[]): readonly Field[] {
   const parts = fields.map((field) => field[1].split(" ").map((path) => path.split(".")[0] ?? ""));
-  const told = new Set([...parts.flat(), ...hidden]);
+  const known = new Set([...parts.flat(), ...hidden]);
   return Object.keys(row).flatMap((name) => {
-    if (!told.has(name)) return [byName(name)];
+    if (!known.has(name)) return [byName(name)];
     return fields.filter((_, index) => parts[index]?.[0] === name);
   });
 }
@@ -79,6 +82,10 @@ function showField([, members, format = plain]: Field, row: Row, moment: Moment)
 
 function pick(row: Row, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => (value as Row | null | undefined)?.[name], row);
+}
+
+export function isObject(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function asText(value: unknown): string | undefined {
@@ -120,10 +127,8 @@ export const because: TextFormat = ([value, ...reasons]) => {
   return reason === undefined ? asText(value) : `${asText(value)} (${asText(reason)})`;
 };
 
-/** The first value that is set. */
 export const firstOf: TextFormat = (values) => asText(values.find((one) => one !== null && one !== undefined));
 
-/** Names and values of an object. */
 export const pairs: TextFormat = ([object]) =>
   Object.entries((object ?? {}) as Row)
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)

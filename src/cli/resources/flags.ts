@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { readObject } from "../read-value.ts";
-import { type Named, TENANT } from "./resource.ts";
+import { type Named, SUBSCRIPTION, TENANT } from "./resource.ts";
 
 /** A flag of a command, and the part of the request that it sets. */
 export interface Flag {
@@ -47,7 +47,10 @@ export function flag(flags: string, help: string, settings: FlagSettings = {}): 
   };
 }
 
-/** `--x` and `--no-x`. */
+/** A flag for the command itself: nothing of it is sent. */
+export const ownFlag = (flags: string, help: string, settings: FlagSettings = {}): Flag =>
+  flag(flags, help, { ...settings, place: "here" });
+
 export function switchFlag(
   name: string,
   [on, off]: readonly [on: string, off: string],
@@ -57,7 +60,6 @@ export function switchFlag(
   return { options, field, read: (given) => read(given === true) };
 }
 
-/** The values of the flags, by the part of the request that they belong to. */
 export interface Input {
   body: Record<string, unknown>;
   query: Record<string, string | readonly string[]>;
@@ -84,7 +86,6 @@ export function readFlags(
   return { ...input, body: { ...file, ...input.body } };
 }
 
-/** The value that a flag has set, in the body or in the query. */
 export function findMember({ body, query }: Pick<Input, "body" | "query">, field: string): unknown {
   if (query[field] !== undefined) return query[field];
   return field
@@ -107,6 +108,9 @@ export const FILE = flag("--file <path>", "settings as JSON or yaml, - for stand
   read: readObject,
 });
 
+export const subscriptionFlag = (help: string): Flag =>
+  flag("--subscription <name>", help, { field: "subscription_id", named: SUBSCRIPTION });
+
 export const OF_TENANT = flag("--tenant <tenant>", "only of this tenant", { field: "tenant_id" });
 export const OWNER = flag("--tenant <tenant>", "its tenant (for keys that are not bound to a tenant)", {
   field: "tenant_id",
@@ -115,10 +119,7 @@ export const OWNER = flag("--tenant <tenant>", "its tenant (for keys that are no
 export const IDEMPOTENCY_KEY = flag(
   "--idempotency-key <key>",
   "repeating a request with the same key creates nothing twice",
-  {
-    field: "idempotency-key",
-    place: "header",
-  },
+  { field: "idempotency-key", place: "header" },
 );
 export const IF_MATCH = flag("--if-match <etag>", "only if this is still its version", {
   field: "if-match",

@@ -1,12 +1,13 @@
+import type { KeyWithSecret } from "../../../sdk/src/generated/shapes.ts";
 import { type Scope, SCOPES } from "../../model/scopes.ts";
 import { type ClientFlags, connect } from "../connect.ts";
 import { usageFailure } from "../failure.ts";
 import type { LocalFlags } from "../local.ts";
-import { note, print, printJson } from "../output.ts";
+import { note, print } from "../output.ts";
 import { readEnd } from "../read-value.ts";
-import { ago, asText } from "./fields.ts";
-import { findId, KEY, type Resource, TENANT } from "./resource.ts";
-import { flag, OF_TENANT } from "./flags.ts";
+import { ago, printStatus } from "./fields.ts";
+import { type Call, findId, KEY, placeOf, type Resource, TENANT } from "./resource.ts";
+import { flag, OF_TENANT, ownFlag } from "./flags.ts";
 
 export const RESOURCE: Resource = {
   path: "/api/v1/keys",
@@ -33,13 +34,9 @@ export const RESOURCE: Resource = {
       help: "create a key and print it once",
       takes: "",
       flags: [
-        flag("--local", "create the key in the database on this machine; the gateway may be running", {
-          place: "here",
-        }),
-        flag("-c, --config <file>", "with --local: configuration file (default: posthorn.yaml, if there is one)", {
-          place: "here",
-        }),
-        flag("--data-dir <folder>", "with --local: folder of the database", { place: "here" }),
+        ownFlag("--local", "create the key in the database on this machine; the gateway may be running"),
+        ownFlag("-c, --config <file>", "with --local: configuration file (default: posthorn.yaml, if there is one)"),
+        ownFlag("--data-dir <folder>", "with --local: folder of the database"),
         flag("--name <name>", "what the key is for", { default: "created on the command line" }),
         flag("--scope <scope...>", "a scope of the key; may be given several times", {
           field: "scopes",
@@ -56,7 +53,7 @@ export const RESOURCE: Resource = {
   posthorn keys create --name shop --scope publish --scope read --tenant acme
   posthorn keys create --name contractor --expires 30d
   export POSTHORN_API_KEY=$(posthorn keys create --local)`,
-      run: ({ flags, body }) => runCreateKey(flags, body as unknown as NewKey),
+      run: createKey,
     },
     list: { help: "list keys by age, without their secret parts", flags: [OF_TENANT] },
     show: { help: "show a key, without its secret part" },
@@ -77,8 +74,8 @@ export const RESOURCE: Resource = {
     revoke: {
       help: "revoke a key immediately and permanently",
       method: "DELETE",
-      path: ({ args }) => `/api/v1/keys/${encodeURIComponent(args[0] ?? "")}`,
-      print: ({ id, status }) => print(`${asText(id)}: ${asText(status)}`),
+      path: ({ args: [id] }) => placeOf(KEY, id),
+      print: ({ id, status }) => printStatus({ name: id, status }),
     },
   },
 };
@@ -87,7 +84,6 @@ interface CreateKeyFlags extends LocalFlags, ClientFlags {
   local?: boolean;
 }
 
-/** The body of the API request. */
 export interface NewKey {
   name: string;
   scopes: Scope[];
@@ -95,21 +91,27 @@ export interface NewKey {
   expires_at?: string;
 }
 
-/** Through a running gateway; or in the database itself, so that the owner of the data can replace a lost key. */
-async function runCreateKey(flags: CreateKeyFlags, given: NewKey): Promise<void> {
+async function createKey({ flags, body }: Call<CreateKeyFlags>): Promise<void> {
+  const given = body as unknown as NewKey;
   const request = { ...given, scopes: [...new Set(given.scopes)] };
-  if (flags.local !== true) return createByGateway(flags, request);
+  const { id, key, text } = await (flags.local === true ? createLocally : createByGateway)(flags, request);
+  if (flags.json === true) return print(text);
+  const where = request.tenant_id === undefined ? "" : ` in the tenant ${request.tenant_id}`;
+  note(`${id} "${request.name}" allows ${request.scopes.join(", ")}${where}; shown only now`);
+  print(key);
+}
+
+/** In the database itself, so that the owner of the data can replace a lost key. */
+async function createLocally(flags: CreateKeyFlags, request: NewKey) {
   if (flags.url !== undefined || flags.key !== undefined) {
     throw usageFailure("--local works without a gateway: leave out --url and --key.");
   }
   const { createKeyLocally } = await import("../local-writes.ts");
-  const { id, key } = createKeyLocally(flags, request);
-  if (flags.json !== true) return printKey(id, key, request);
-  const { name, scopes, tenant_id: tenantId = null, expires_at: expiresAt = null } = request;
-  printJson({ id, key, name, scopes, tenant_id: tenantId, expires_at: expiresAt });
+  const made = createKeyLocally(flags, request);
+  return { ...made, text: JSON.stringify({ ...made, tenant_id: null, expires_at: null, ...request }, null, 2) };
 }
 
-async function createByGateway(flags: CreateKeyFlags, request: NewKey): Promise<void> {
+async function createByGateway(flags: CreateKeyFlags, request: NewKey) {
   if (flags.config !== undefined || flags.dataDir !== undefined) {
     throw usageFailure("--config and --data-dir are only for keys that are created with --local.");
   }
@@ -117,13 +119,5 @@ async function createByGateway(flags: CreateKeyFlags, request: NewKey): Promise<
   const { tenant_id: tenant } = request;
   const tenantId = tenant === undefined ? undefined : await findId(client, TENANT, tenant);
   const answer = await client.send("POST", "/api/v1/keys", { json: { ...request, tenant_id: tenantId } });
-  if (flags.json === true) return print(answer.text);
-  const { id, key } = answer.read() as { id: string; key: string };
-  printKey(id, key, request);
-}
-
-function printKey(id: string, key: string, { name, scopes, tenant_id: tenant }: NewKey): void {
-  const where = tenant === undefined ? "" : ` in the tenant ${tenant}`;
-  note(`${id} "${name}" allows ${scopes.join(", ")}${where}; shown only now`);
-  print(key);
+  return { ...(answer.read() as KeyWithSecret), text: answer.text };
 }

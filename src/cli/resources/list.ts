@@ -3,21 +3,15 @@ import type { ApiClient } from "../api-client.ts";
 import { usageFailure } from "../failure.ts";
 import { note, print, showSearchedUntil } from "../output.ts";
 import { byName, printRows, type Field, type Row } from "./fields.ts";
-import { flag } from "./flags.ts";
+import { flag, ownFlag } from "./flags.ts";
 import type { Call } from "./resource.ts";
 
 export const PAGE = [
   flag("--limit <number>", "at most this many, up to 500", { default: "50" }),
   flag("--cursor <cursor>", "continue where the page before ended"),
-  flag("--wide", "show all columns in full, whatever the width of the terminal", { place: "here" }),
-  flag("--columns <names>", "show only these columns, separated by commas: headings, or members of the JSON answer", {
-    place: "here",
-  }),
-  flag("--times <form>", "how times are shown", {
-    place: "here",
-    choices: ["relative", "absolute"],
-    default: "relative",
-  }),
+  ownFlag("--wide", "show all columns in full, whatever the width of the terminal"),
+  ownFlag("--columns <names>", "show only these columns, separated by commas: headings, or members of the JSON answer"),
+  ownFlag("--times <form>", "how times are shown", { choices: ["relative", "absolute"], default: "relative" }),
 ];
 
 interface PageAnswer {
@@ -27,9 +21,7 @@ interface PageAnswer {
 }
 
 interface ListChoices {
-  /** What is listed, in the plural. */
   noun?: string;
-  /** Headings of the columns that a narrow terminal leaves out, in this order. */
   expendable?: readonly string[] | undefined;
   /** Adds members that the gateway's answer does not have. */
   complete?: (rows: readonly Row[]) => Promise<readonly Row[]>;

@@ -7,12 +7,12 @@ import { countOf, note, openProgress, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
 import { runUntilInterrupted } from "../surroundings.ts";
 import { ago, asText, type Field, type Format, pairs, printFields, type Row } from "./fields.ts";
-import { type Action, placeOf, type Resource, SUBSCRIPTION } from "./resource.ts";
-import { flag, type Flag, OF_TENANT } from "./flags.ts";
+import { type Action, placeOf, type Resource } from "./resource.ts";
+import { flag, type Flag, OF_TENANT, ownFlag, subscriptionFlag } from "./flags.ts";
 
 const PATH = "/api/v1/replays";
 
-export const WAIT = flag("--wait", "until it is done", { place: "here" });
+export const WAIT = ownFlag("--wait", "until it is done");
 export const PLAN = flag("--plan", "only count, without doing anything");
 
 const PAST: Readonly<Record<string, string>> = { cancel: "cancelled", purge: "purged" };
@@ -23,7 +23,6 @@ const PROGRESS: readonly [string, Format] = [
     `${asText(done)} of ${isExact === true ? "" : "at least "}${asText(total)} ${PAST[String(kind)] ?? "opened again"}`,
 ];
 
-/** What became of those that were opened again. */
 const results: Format = ([given, done]) => {
   if (typeof given !== "object" || given === null) return undefined;
   const { delivered, failed_again: failed, waiting, cancelled, counted } = given as Record<string, number>;
@@ -47,30 +46,23 @@ const FACTS: readonly Field[] = [
   ["error", "error"],
 ];
 
-/** The flags for the members of `filter`. */
 const FILTER: readonly Flag[] = [
-  flag("--subscription <name>", "only for this subscription, by name or id", {
-    field: "filter.subscription_id",
-    named: SUBSCRIPTION,
-  }),
-  flag("--tenant <tenant>", "only of this tenant", { field: "filter.tenant_id" }),
-  flag("--type <type>", "only this event type", { field: "filter.event_type" }),
-  flag("--source <name>", "only events from this source", { field: "filter.source" }),
-  flag("--reason <reason>", "only dead letters of this kind", { field: "filter.reason", choices: DEAD_REASONS }),
+  subscriptionFlag("only for this subscription, by name or id"),
+  OF_TENANT,
+  flag("--type <type>", "only this event type", { field: "event_type" }),
+  flag("--source <name>", "only events from this source"),
+  flag("--reason <reason>", "only dead letters of this kind", { choices: DEAD_REASONS }),
   flag("--include <what>", "with recover: its dead letters, events it never had, or both", {
-    field: "filter.include",
     choices: RECOVER_INCLUDES,
   }),
   flag("--since <time>", "received (dead letters: dead) since this time: RFC 3339, or 15m, 2h, 7d ago", {
-    field: "filter.since",
     read: readTime,
   }),
-  flag("--until <time>", "before then", { field: "filter.until", read: readTime }),
-];
+  flag("--until <time>", "before then", { read: readTime }),
+].map((one) => ({ ...one, field: `filter.${one.field}` }));
 
-/** The flags of every command that starts a job or looks at one. */
 export const JOB: Pick<Action, "follow" | "print" | "check"> = {
-  follow: (client, answer, { flags }) => (flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer)),
+  follow,
   print: printJob,
   check(row, { flags }) {
     if (flags["wait"] !== true || row["status"] === "completed" || isPlan(row)) return;
@@ -142,10 +134,8 @@ function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
 const POLL_MS = 500;
 
 interface FollowedJob {
-  /** The path that reports the job's progress. */
   path: (job: Row) => string;
   doneOf: (job: Row) => number;
-  /** The command that follows the job again. */
   again: (job: Row) => string;
 }
 

@@ -17,22 +17,18 @@ export interface Resource {
   readonly named?: Named;
   /** Fields that are not shown by their plain name and value. */
   readonly facts?: readonly Field[];
-  /** Members that are not shown. */
   readonly hidden?: readonly string[];
   /** Replaces ids by names before the facts are shown. */
   complete?(client: ApiClient, row: Row): Promise<Row>;
   /** Prints more below the facts; `text` is the unparsed answer. */
   more?(row: Row, text: string): void;
-  /** The commands by name, in the order of the help. */
   readonly actions: Readonly<Record<string, Action>>;
-  /** The text at the end of the help. */
   readonly notes?: string;
 }
 
 /** A resource whose ids are hard to remember, so it can also be given by name. */
 export interface Named {
   readonly noun: string;
-  /** The path of the list. */
   readonly path: string;
   /** The prefix of ids that the gateway created; other ids may be chosen freely. */
   readonly prefix?: string;
@@ -48,7 +44,6 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
  */
 export interface Action {
   readonly help: string;
-  /** Flags beside those that every command has. */
   readonly flags?: readonly Flag[];
   /** Its arguments in commander's notation; the first is the key. */
   readonly takes?: string;
@@ -59,25 +54,27 @@ export interface Action {
   readonly method?: Method | ((call: Call) => Method);
   /** The path, when it is not the default one. */
   path?(call: Call): string;
-  /** The columns, when the list is of other things than the resource. */
+  /** The columns, when the list is not of the resource itself. */
   readonly columns?: readonly Field[];
   /** Builds the request body, when it is more than the values of the flags. */
   body?(call: Call): unknown;
   /** Prints the answer, unless JSON was asked for. */
   print?(row: Row, call: Call): void;
-  /** Waits for a later answer, which is printed instead. */
-  follow?(client: ApiClient, answer: ApiAnswer, call: Call): Promise<ApiAnswer>;
+  /** With `--wait`: waits for a later answer, which is printed instead. */
+  follow?(client: ApiClient, answer: ApiAnswer): Promise<ApiAnswer>;
   /** Checks the answer after it was printed, and throws when the command has failed. */
   check?(row: Row, call: Call): void;
   /** The whole command, when it is not one request. */
   run?(call: Call): Promise<void>;
 }
 
+/** A command that belongs to no group. Its help is in the list of all commands. `run` declares the type of its flags. */
+export type SingleAction = Omit<Action, "help" | "run"> & { run(call: Call<never>): Promise<void> };
+
 /** The arguments and flags of a command. For `create`, the argument also becomes a member of that name. */
-export interface Call extends Input {
+export interface Call<Flags = ClientFlags & Readonly<Record<string, unknown>>> extends Input {
   readonly args: readonly (string | undefined)[];
-  /** As commander parsed them. */
-  readonly flags: ClientFlags & Readonly<Record<string, unknown>>;
+  readonly flags: Flags;
 }
 
 export function placeOf({ path }: Pick<Resource, "path">, key: string | undefined, below = ""): string {
@@ -85,7 +82,7 @@ export function placeOf({ path }: Pick<Resource, "path">, key: string | undefine
 }
 
 export const SUBSCRIPTION: Named = { noun: "subscription", path: "/api/v1/subscriptions", prefix: "sub_" };
-/** Normally the first thing that names a tenant creates it; here a misspelt name must not create one. */
+/** Normally the first resource that names a tenant creates it; here a misspelt name must not create one. */
 export const TENANT: Named = { noun: "tenant", path: "/api/v1/tenants", create: "posthorn tenants create" };
 export const KEY: Named = { noun: "key", path: "/api/v1/keys", prefix: "key_" };
 
@@ -111,12 +108,13 @@ export async function findId(client: ApiClient, of: Named, given: string): Promi
 }
 
 /** The ids to choose from, with what tells them apart. */
-export function describeIds(rows: readonly Row[]): string {
-  const texts = rows.map(({ id, tenant_id: tenant }) => {
-    const of = asText(tenant);
-    return `${asText(id)}${of === undefined ? "" : ` (tenant ${of})`}`;
-  });
-  return texts.join(", ");
+export function describeIds(rows: readonly { id?: unknown; tenant_id?: unknown }[]): string {
+  return rows
+    .map(
+      ({ id, tenant_id: tenant }) =>
+        `${asText(id)}${asText(tenant) === undefined ? "" : ` (tenant ${asText(tenant)})`}`,
+    )
+    .join(", ");
 }
 
 /** Finds the names of ids. An id without a name, or of a resource that may not be listed, is left out. */
@@ -127,16 +125,18 @@ export async function listNames(client: ApiClient, { path }: Named): Promise<Rea
   return new Map(data.flatMap(({ id, name }) => (typeof name === "string" ? [[asText(id) ?? "", name]] : [])));
 }
 
-export async function listAll(client: ApiClient, path: string, query: Query = {}): Promise<readonly Row[]> {
-  const all: Row[] = [];
+export async function listAll<Item = Row>(
+  client: ApiClient,
+  path: string,
+  query: Query = {},
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
   let cursor: string | undefined;
   do {
-    const page = (await client.get(path, { ...query, limit: PAGE_SIZE, cursor })).read() as {
-      data: Row[];
-      next_cursor: string | null;
-    };
-    all.push(...page.data);
-    cursor = page.next_cursor ?? undefined;
+    const answer = await client.get(path, { ...query, limit: PAGE_SIZE, cursor });
+    const { data, next_cursor: next } = answer.read() as { data: Item[]; next_cursor: string | null };
+    all.push(...data);
+    cursor = next ?? undefined;
   } while (cursor !== undefined);
   return all;
 }

@@ -10,9 +10,7 @@ export interface Exception {
   help?: string;
   /** The help of `--no-…`. */
   off?: string;
-  /** Reads one value. */
   read?: (text: string, flag: string) => unknown;
-  /** Reads several values together. */
   readAll?: (texts: readonly string[], flag: string) => unknown;
   /** Whether `none` removes the value although the schema does not allow null. */
   isRemovable?: boolean;
@@ -100,9 +98,7 @@ function createReader(type: Kind["type"], exception: Exception, limits: { min: n
 
 interface Kind {
   type: "boolean" | "integer" | "number" | "text" | "list" | "pairs" | "json";
-  /** The name of the flag, without its dashes. */
   name: string;
-  /** The placeholder of the value in the help. */
   label: string;
   isNullable: boolean;
   choices?: readonly string[] | undefined;
@@ -163,15 +159,14 @@ function toHelp(shape: Shape, { type, isNullable, isNew }: Pick<Kind, "type" | "
   if (isNullable && type !== "boolean" && !/\bnone\b/.test(text)) parts.push("or none");
   const help = parts.filter((part) => part !== "").join("; ");
   const { default: usual } = shape;
-  const isTold = isNew && ["string", "number"].includes(typeof usual) && !/default|without it/i.test(text);
-  return isTold ? `${help} (default: ${String(usual)})` : help;
+  const isShown = isNew && ["string", "number"].includes(typeof usual) && !/default|without it/i.test(text);
+  return isShown ? `${help} (default: ${String(usual)})` : help;
 }
 
 function toKebab(field: string): string {
   return field.replaceAll("_", "-").replaceAll(".", "-");
 }
 
-/** For settings that are yes or no. */
 export function readYesNo(text: string, flag: string): boolean {
   if (text === "yes" || text === "no") return text === "yes";
   throw usageFailure(`${flag}: write yes or no, not ${text}.`);

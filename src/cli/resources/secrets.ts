@@ -5,14 +5,13 @@ import { asText, printFields, type Field, type Moment, type Row } from "./fields
 import { type Action, type Call, placeOf, type Resource, SUBSCRIPTION } from "./resource.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 
-const { path: PATH } = SUBSCRIPTION;
-const at = (below: string): Pick<Action, "path"> => ({ path: ({ args }) => placeOf({ path: PATH }, args[0], below) });
+const at = (below: string): Pick<Action, "path"> => ({ path: ({ args: [id] }) => placeOf(SUBSCRIPTION, id, below) });
 /** The API wants a body even when there are no settings. */
 const body = ({ body: given }: Call) => given;
 
 /** Secrets of subscriptions; the secrets of sources are commands of `sources`. */
 export const RESOURCE: Resource = {
-  path: PATH,
+  path: SUBSCRIPTION.path,
   key: "subscription",
   named: SUBSCRIPTION,
   columns: [
@@ -31,10 +30,7 @@ export const RESOURCE: Resource = {
         flag(
           "--overlap <duration>",
           "how long both secrets sign: 14d, 2h; 0 ends the old one immediately (default: 14d)",
-          {
-            field: "overlap_s",
-            read: readDuration,
-          },
+          { field: "overlap_s", read: readDuration },
         ),
         flag("--secret-file <path>", "read the new secret from a file, or - for standard input", {
           field: "secret",

@@ -2,10 +2,10 @@ import { SOURCE_STATUSES, SourceInput } from "../../model/source.ts";
 import { usageFailure } from "../failure.ts";
 import { formatBytes, note, print } from "../output.ts";
 import { readCount, readPairs, readSecret } from "../read-value.ts";
-import { ago, asText, at, pairs, seconds, type Row } from "./fields.ts";
+import { ago, asText, at, type Format, pairs, printStatus, seconds, type Row } from "./fields.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
 import { REQUEST_COLUMNS } from "./requests.ts";
-import type { Call, Resource } from "./resource.ts";
+import { type Call, placeOf, type Resource } from "./resource.ts";
 import { flagsOf, type Exceptions } from "./schema-flags.ts";
 
 const EXCEPTIONS: Exceptions = {
@@ -58,10 +58,13 @@ const TOKEN = flag("--auth-token-file <path>", "the file with the token for --au
   read: readSecret,
 });
 
-const printStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
+const secretsOf: Format = ([secrets]) =>
+  (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", ");
+
+const PATH = "/api/v1/sources";
 
 export const RESOURCE: Resource = {
-  path: "/api/v1/sources",
+  path: PATH,
   key: "name",
   columns: [
     ["SOURCE", "name"],
@@ -75,11 +78,7 @@ export const RESOURCE: Resource = {
   facts: [
     ["source", "name"],
     ["path", "name path_token", (parts) => `/webhook/${parts.filter((part) => part !== null).join("/")}`],
-    [
-      "secrets",
-      "secrets",
-      ([secrets]) => (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", "),
-    ],
+    ["secrets", "secrets", secretsOf],
     ["token in", "auth.header"],
     ["takes", "methods max_bytes", ([methods, max]) => `${asText(methods)} up to ${formatBytes(Number(max))}`],
     ["answer within", "answer_within", seconds],
@@ -138,7 +137,7 @@ export const RESOURCE: Resource = {
     path: {
       help: "print the path with its token; the gateway logs that it was read",
       method: "GET",
-      path: ({ args }) => `/api/v1/sources/${encodeURIComponent(args[0] ?? "")}/path-token`,
+      path: ({ args: [name] }) => placeOf({ path: PATH }, name, "/path-token"),
       print: ({ path }) => print(String(path)),
     },
     delete: { help: "delete a source; its events stay" },

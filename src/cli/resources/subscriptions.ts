@@ -8,18 +8,20 @@ import {
   ago,
   asText,
   at,
+  firstOf,
   ms,
   pairs,
   printFields,
   printRows,
+  printStatus,
   rate,
   seconds,
   type Field,
   type Format,
   type Row,
 } from "./fields.ts";
-import { type Call, KEY, listNames, type Resource, SUBSCRIPTION } from "./resource.ts";
-import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
+import { type Call, KEY, listNames, placeOf, type Resource, SUBSCRIPTION } from "./resource.ts";
+import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, ownFlag, OWNER } from "./flags.ts";
 import { flagsOf, readYesNo, type Exceptions } from "./schema-flags.ts";
 
 const { url, events } = SUBSCRIPTION_FIELDS;
@@ -59,16 +61,10 @@ const EXCEPTIONS: Exceptions = {
   ordered: { off: "in any order" },
   on_dead_head: { flag: "--on-dead-head <what>" },
   on_give_up: { flag: "--on-give-up <what>" },
-  give_up_on: {
-    flag: "--give-up-on <status...>",
-    read: (status, name) => readNumber(status, name),
-  },
+  give_up_on: { flag: "--give-up-on <status...>", read: readNumber },
   target: { flag: "--target <name>" },
   resume_when_healthy: { flag: "--resume-when-healthy <yes|no>", read: readYesNo },
-  retry_policy: {
-    flag: "--retry-policy <name>",
-    help: "how often it is retried, and after which waits",
-  },
+  retry_policy: { flag: "--retry-policy <name>", help: "how often it is retried, and after which waits" },
   allowed_ips: { flag: "--allowed-ip <cidr...>" },
   signature_header: { flag: "--signature-header <name>", help: "header of the plain HMAC signature" },
   forward_headers: { flag: "--forward-header <name...>" },
@@ -90,19 +86,35 @@ function withPolicy({ body: { retry_delays: delays, ...body } }: Call): Row {
   return { ...body, retry_policy: { delays_s: delays } };
 }
 
-/** The tenants whose events it gets. */
 const tenantsOf: Format = ([owner, tenants]) =>
   tenants === ALL_TENANTS ? "all tenants" : asText(Array.isArray(tenants) ? tenants : owner);
 
 const attempts: Format = ([count, failed]) => `${asText(count)}, ${asText(failed)} of them failed`;
 
-const printStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
+const destination: Format = ([settings, kind]) =>
+  settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`;
 
-const RETRIES: Field = [
-  "retries",
-  "retry_policy retry_count retry_interval",
-  ([policy, count, interval]) => describePolicy(policy) ?? `${asText(count)}, ${asText(interval)} s apart`,
-];
+const retries: Format = ([policy, count, interval]) =>
+  describePolicy(policy) ?? `${asText(count)}, ${asText(interval)} s apart`;
+
+const limits: Format = ([count, limit]) =>
+  `${asText(count)} at once${limit === null ? "" : `, ${asText(limit)} a minute`}`;
+
+const AFTER_DEAD = { block: "later deliveries wait", skip: "later deliveries continue" };
+const afterDeadLetter: Format = ([what, isOrdered]) =>
+  isOrdered === true ? AFTER_DEAD[what as keyof typeof AFTER_DEAD] : undefined;
+
+const leavingQueue: Format = ([time, fallback], moment) =>
+  fallback === null ? undefined : `after ${seconds([time], moment)} of good health at the latest`;
+
+const created: Format = ([time, by], moment) => [at([time], moment), asText(by)].filter(Boolean).join(" by ");
+
+const LAST_DAY = "stats.delivered_rate_24h stats.first_try_rate_24h stats.latency_p50_ms stats.latency_p99_ms";
+const lastDay: Format = ([share, first, p50, p99], moment) =>
+  share === null
+    ? undefined
+    : `${rate([share], moment)} delivered, ${rate([first], moment)} at the first try; half of the attempts took ` +
+      `at most ${asText(p50)} ms, 99% at most ${asText(p99)} ms`;
 
 const MAX_SHOWN_DELAYS = 8;
 
@@ -171,57 +183,21 @@ export const RESOURCE: Resource = {
   facts: [
     ["subscription", "id"],
     ["health", "condition"],
-    [
-      "destination",
-      "destination kind",
-      ([settings, kind]) => (settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`),
-    ],
-    [
-      "handshake",
-      "handshake_result.status handshake_result.error",
-      ([status, error]) => (status === undefined ? undefined : (asText(error) ?? asText(status))),
-    ],
+    ["destination", "destination kind", destination],
+    ["handshake", "handshake_result.error handshake_result.status", firstOf],
     ["tenants", "tenant_id tenants", tenantsOf],
     ["filter", "event_filter"],
     ["ordered", "ordered", ([isOrdered]) => (isOrdered === true ? "by ordering key" : undefined)],
-    RETRIES,
+    ["retries", "retry_policy retry_count retry_interval", retries],
     ["timeout", "timeout", seconds],
-    [
-      "at most",
-      "concurrency rate_limit",
-      ([count, limit]) => `${asText(count)} at once${limit === null ? "" : `, ${asText(limit)} a minute`}`,
-    ],
-    [
-      "after a dead letter",
-      "on_dead_head ordered",
-      ([what, isOrdered]) =>
-        isOrdered === true
-          ? { block: "later deliveries wait", skip: "later deliveries continue" }[String(what)]
-          : undefined,
-    ],
-    [
-      "leave the queue",
-      "drain_within_s fallback",
-      ([time, fallback], moment) =>
-        fallback === null ? undefined : `after ${seconds([time], moment)} of good health at the latest`,
-    ],
+    ["at most", "concurrency rate_limit", limits],
+    ["after a dead letter", "on_dead_head ordered", afterDeadLetter],
+    ["leave the queue", "drain_within_s fallback", leavingQueue],
     ["labels", "labels", pairs],
-    [
-      "created",
-      "created_at created_by",
-      ([time, by], moment) => [at([time], moment), asText(by)].filter(Boolean).join(" by "),
-    ],
+    ["created", "created_at created_by", created],
     ["attempts", "stats.delivery_count stats.failure_count", attempts],
     ["last delivery", "stats.last_delivery", ago],
-    [
-      "last 24 hours",
-      "stats.delivered_rate_24h stats.first_try_rate_24h stats.latency_p50_ms stats.latency_p99_ms",
-      ([share, first, p50, p99], moment) =>
-        share === null
-          ? undefined
-          : `${rate([share], moment)} delivered, ${rate([first], moment)} at the first try; half of the attempts took ` +
-            `at most ${asText(p50)} ms, 99% at most ${asText(p99)} ms`,
-    ],
+    ["last 24 hours", LAST_DAY, lastDay],
     ["open", "stats.open_count"],
     ["dead letters", "stats.dead_count"],
   ],
@@ -244,12 +220,12 @@ export const RESOURCE: Resource = {
         FILE,
         ...flagsOf(SCHEMA, { ...EXCEPTIONS, name: null }, true),
         RETRY_DELAYS,
-        flag("--id <id>", "with this id; one that is there already is replaced", { place: "here" }),
+        ownFlag("--id <id>", "with this id; one that is there already is replaced"),
         OWNER,
         IDEMPOTENCY_KEY,
       ],
       method: ({ flags }) => (flags["id"] === undefined ? "POST" : "PUT"),
-      path: ({ flags: { id } }) => (id === undefined ? PATH : `${PATH}/${encodeURIComponent(String(id))}`),
+      path: ({ flags: { id } }) => (id === undefined ? PATH : placeOf({ path: PATH }, String(id))),
       body: withPolicy,
     },
     update: {
@@ -273,11 +249,7 @@ export const RESOURCE: Resource = {
       print: (row) => void (row["result"] !== undefined && printFields(TEST, row)),
       check: checkTest,
     },
-    stats: {
-      help: "show success rates and latencies of the last hour and day",
-      method: "GET",
-      print: printStatistics,
-    },
+    stats: { help: "show success rates and latencies of the last hour and day", method: "GET", print: printStatistics },
     history: { help: "list the changes of its status, latest first", columns: STATUS_CHANGES },
     recover: {
       help: "deliver again the events that it missed",

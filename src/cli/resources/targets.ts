@@ -16,10 +16,7 @@ const EXCEPTIONS: Exceptions = {
 const WHOSE = flag(
   "--tenant <tenant>",
   "the target of this tenant, when several tenants have a target with that name",
-  {
-    field: "tenant_id",
-    place: "query",
-  },
+  { field: "tenant_id", place: "query" },
 );
 
 const MODE: Field[2] = ([mode, forced]) => (forced === null ? asText(mode) : `${asText(mode)} (by hand)`);

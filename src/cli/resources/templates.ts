@@ -2,8 +2,8 @@ import { ReportedFailure } from "../failure.ts";
 import { note, print } from "../output.ts";
 import { readBytes, readJson } from "../read-value.ts";
 import { asText, printRows, type Field, type Row } from "./fields.ts";
-import { type Call, type Resource, SUBSCRIPTION } from "./resource.ts";
-import { flag } from "./flags.ts";
+import { type Call, type Resource } from "./resource.ts";
+import { flag, ownFlag, subscriptionFlag } from "./flags.ts";
 
 const PATH = "/api/v1/templates";
 
@@ -21,16 +21,12 @@ export const RESOURCE: Resource = {
       takes: "[file]",
       path: () => `${PATH}/preview`,
       flags: [
-        flag("--subscription <name>", "the templates of this subscription, by name or id, instead of a file", {
-          field: "subscription_id",
-          named: SUBSCRIPTION,
-        }),
+        subscriptionFlag("the templates of this subscription, by name or id, instead of a file"),
         flag("--preset <name>", "a preset instead of a file: slack, teams or discord", {
           field: "settings",
           read: (preset) => ({ preset }),
         }),
-        flag("--place <place>", "where the result of the template is used", {
-          place: "here",
+        ownFlag("--place <place>", "where the result of the template is used", {
           choices: ["text", "html", "json", "url", "header"],
           default: "text",
         }),

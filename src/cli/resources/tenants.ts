@@ -24,11 +24,9 @@ const USE: Readonly<Record<"subscriptions" | "open" | "stored", readonly [string
   stored: ["usage.stored_bytes quotas.stored_bytes", ofQuota(formatBytes)],
 };
 
-const KEPT: Field = [
-  "events kept",
-  "retention.days",
-  ([days]) => (days === null ? "as the gateway keeps them" : days === 0 ? "for ever" : `${String(days)} days`),
-];
+const kept: Format = ([days]) =>
+  days === null ? "as the gateway keeps them" : days === 0 ? "for ever" : `${String(days)} days`;
+const atMost: Format = ([most]) => (most === null ? undefined : `at most ${String(most)}`);
 
 const PATH = "/api/v1/tenants";
 
@@ -51,12 +49,8 @@ export const RESOURCE: Resource = {
     ["subscriptions", ...USE.subscriptions],
     ["open deliveries", ...USE.open],
     ["stored", ...USE.stored],
-    [
-      "events per minute",
-      "quotas.events_per_minute",
-      ([most]) => (most === null ? undefined : `at most ${String(most)}`),
-    ],
-    KEPT,
+    ["events per minute", "quotas.events_per_minute", atMost],
+    ["events kept", "retention.days", kept],
   ],
   actions: {
     list: { help: "list tenants by id, with their usage" },
@@ -78,8 +72,7 @@ Examples:
     erase: {
       help: "erase all data of a tenant permanently, as a job of the gateway",
       flags: [flag("--confirm <id>", "the id of the tenant once more; nothing is erased without it"), WAIT],
-      follow: (client, answer, { flags }) =>
-        flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer),
+      follow,
       body: ({ body }) => ({ ...body }),
       print: printErasure,
       notes: `Run it again to see the progress. Erased data cannot be restored.

@@ -1,10 +1,18 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../failure.ts";
 import { getSurroundings } from "../surroundings.ts";
+
+/** Of `bench` and `selftest`. */
+export interface TrialFlags {
+  dir: string;
+  seconds: string;
+  json?: boolean;
+}
 
 export type StartOwnGateway = typeof startOwnGateway;
 export type OwnGateway = Awaited<ReturnType<StartOwnGateway>>;
@@ -45,18 +53,13 @@ export async function startOwnGateway(folder: string) {
   const child = spawn(process.execPath, [LAUNCHER, "start"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...withoutSettings(), ...settingsFor(folder), POSTHORN_ADMIN_KEY: key },
+    env: environmentFor(folder, key),
   });
   const end = () => void child.kill("SIGKILL");
   process.once("exit", end);
   let output = "";
   let hasStarted = false;
-  const ended = new Promise<void>((done) => {
-    child.once("close", () => {
-      process.off("exit", end);
-      done();
-    });
-  });
+  const ended = once(child, "close").then(() => void process.off("exit", end));
   const url = await new Promise<string>((listening, fail) => {
     const late = setTimeout(() => {
       end();
@@ -86,13 +89,12 @@ export async function startOwnGateway(folder: string) {
   return { url, key, kill: () => signal("SIGKILL"), stop: () => signal("SIGTERM") };
 }
 
-/** The environment without the settings of the user's own gateway. */
-function withoutSettings(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(getSurroundings().env).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name)));
-}
-
-function settingsFor(folder: string): Record<string, string> {
+/** Of the user's own gateway, it keeps no setting. */
+function environmentFor(folder: string, key: string): NodeJS.ProcessEnv {
+  const own = Object.entries(getSurroundings().env).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name));
   return {
+    ...Object.fromEntries(own),
+    POSTHORN_ADMIN_KEY: key,
     POSTHORN_HOST: "127.0.0.1",
     POSTHORN_PORT: "0",
     POSTHORN_DATA_DIR: join(folder, "data"),

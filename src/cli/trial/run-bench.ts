@@ -8,13 +8,7 @@ import { note, openProgress, printJson, printTable, type Progress } from "../out
 import { readCount } from "../read-value.ts";
 import { resolvePath, runInterruptible } from "../surroundings.ts";
 import { flood, openLoadConnection, writeRequest } from "./load.ts";
-import { startOwnGateway, withTrialFolder } from "./own-gateway.ts";
-
-export interface BenchFlags {
-  dir: string;
-  seconds: string;
-  json?: boolean;
-}
+import { startOwnGateway, type TrialFlags, withTrialFolder } from "./own-gateway.ts";
 
 const SOURCE = "bench";
 const CONNECTIONS = 64;
@@ -27,20 +21,15 @@ const POLL_MS = 10;
 
 type Flooded = Awaited<ReturnType<typeof floodServer>>;
 
-interface Round {
-  bare: Flooded;
-  gateway: Flooded;
-  deliveredPerSecond: number;
-}
+type Round = Awaited<ReturnType<typeof deliverAll>> & { bare: Flooded };
 
 /** Benchmarks a gateway of its own in a temporary folder, never one that is in use. */
-export async function runBench(flags: BenchFlags): Promise<void> {
+export async function runBench(flags: TrialFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 2, max: 600 });
   const dir = resolvePath(flags.dir);
   const progress = openProgress(2 * ROUNDS + 2);
-  const measured = await runInterruptible((signal) => measure(dir, seconds, progress, signal)).finally(() =>
-    progress.close(),
-  );
+  const measuring = runInterruptible((signal) => measure(dir, seconds, progress, signal));
+  const measured = await measuring.finally(() => progress.close());
   printFigures(measured, dir, flags.json === true);
 }
 
@@ -87,8 +76,7 @@ async function measure(dir: string, seconds: number, progress: Progress, signal:
 async function floodServer(port: number, durationMs: number) {
   const request = writeRequest(port, `/webhook/${SOURCE}`, createBody());
   const latencies: number[] = [];
-  /** Answers that were not 2xx; these requests are sent again. */
-  let refused = 0;
+  let rejected = 0;
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   const onLost = () => fail(new CommandFailure(`The server on port ${port} closed a connection under load.`));
@@ -99,7 +87,7 @@ async function floodServer(port: number, durationMs: number) {
     connection.send(request, (status) => {
       const isAccepted = status >= 200 && status < 300;
       if (isAccepted) latencies.push(performance.now() - sentAt);
-      else refused += 1;
+      else rejected += 1;
       onAnswer(isAccepted);
     });
   });
@@ -111,7 +99,7 @@ async function floodServer(port: number, durationMs: number) {
   return {
     startedAt,
     accepted: latencies.length,
-    refused,
+    rejected,
     perSecond: (1000 * latencies.length) / (performance.now() - startedAt),
     p50Ms: percentileOf(latencies, 0.5),
     p99Ms: percentileOf(latencies, 0.99),
@@ -119,11 +107,7 @@ async function floodServer(port: number, durationMs: number) {
 }
 
 /** Runs from the first request to the last delivery. */
-async function deliverAll(
-  farEnd: FarEnd,
-  load: () => Promise<Flooded>,
-  signal: AbortSignal,
-): Promise<Pick<Round, "gateway" | "deliveredPerSecond">> {
+async function deliverAll(farEnd: FarEnd, load: () => Promise<Flooded>, signal: AbortSignal) {
   const before = (await farEnd.read()).taken;
   const gateway = await load();
   const endsAt = performance.now() + DRAIN_MS;
@@ -143,12 +127,8 @@ async function deliverAll(
 
 /** About one kilobyte, like an order of a shop. */
 function createBody(): Buffer {
-  const lines = Array.from({ length: 12 }, (_, n) => ({
-    sku: `A-${100 + n}`,
-    name: "Milk, whole, 1 l",
-    quantity: n,
-    price: "1.09",
-  }));
+  const milk = { name: "Milk, whole, 1 l", price: "1.09" };
+  const lines = Array.from({ length: 12 }, (_, n) => ({ sku: `A-${100 + n}`, quantity: n, ...milk }));
   return Buffer.from(JSON.stringify({ order: { id: "ord_1", lines } }));
 }
 
@@ -164,7 +144,7 @@ function printFigures({ fsync, rounds }: Awaited<ReturnType<typeof measure>>, di
     fsync_median_ms: fsync.medianMs,
     fsync_p99_ms: fsync.p99Ms,
     events: rounds.reduce((sum, { gateway }) => sum + gateway.accepted, 0),
-    refused: rounds.reduce((sum, { gateway }) => sum + gateway.refused, 0),
+    refused: rounds.reduce((sum, { gateway }) => sum + gateway.rejected, 0),
   };
   const { name } = describeFileSystem(dir);
   if (isJson) return printJson({ ...figures, dir, file_system: name });
@@ -187,7 +167,6 @@ function printFigures({ fsync, rounds }: Awaited<ReturnType<typeof measure>>, di
 
 type FarEnd = Awaited<ReturnType<typeof openFarEnd>>;
 
-/** The bare server and the sink of a bench. */
 async function openFarEnd() {
   const worker = new Worker(new URL(`./far-end-thread${extname(import.meta.url)}`, import.meta.url));
   const [ports] = (await once(worker, "message")) as [{ barePort: number; sinkPort: number }];

@@ -2,70 +2,44 @@ import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { type ApiClient, createApiClient } from "../api-client.ts";
 import { CommandFailure, ReportedFailure } from "../failure.ts";
-import {
-  describeFileSystem,
-  type FileSystem,
-  findFsyncDoubt,
-  formatMs,
-  type FsyncTime,
-  measureFsync,
-} from "../fsync-time.ts";
+import { describeFileSystem, findFsyncDoubt, formatMs, type FsyncTime, measureFsync } from "../fsync-time.ts";
 import { note, openProgress, print, printFacts, printJson } from "../output.ts";
 import { readCount } from "../read-value.ts";
 import { resolvePath, runInterruptible } from "../surroundings.ts";
 import { openLoadConnection, writeRequest } from "./load.ts";
-import { type OwnGateway, startOwnGateway, type StartOwnGateway, withTrialFolder } from "./own-gateway.ts";
+import {
+  type OwnGateway,
+  startOwnGateway,
+  type StartOwnGateway,
+  type TrialFlags,
+  withTrialFolder,
+} from "./own-gateway.ts";
 import { hashOf, openRecordingSink, type RecordingSink } from "./sink.ts";
-
-export interface SelftestFlags {
-  dir: string;
-  seconds: string;
-  json?: boolean;
-}
 
 const FSYNCS = { count: 200, maxMs: 1000 };
 const MAX_SHOWN = 10;
 
-export async function runSelftest(flags: SelftestFlags): Promise<void> {
+export async function runSelftest(flags: TrialFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 3, max: 600 });
   const dir = resolvePath(flags.dir);
   const progress = openProgress(seconds, " s");
-  const { account, fsync } = await runInterruptible(async (signal) => {
-    const measured = await withTrialFolder(dir, {}, async (folder) => measureFsync(folder, FSYNCS));
-    const found = await performSelftest({
-      seconds,
-      startGateway: startOwnGateway,
-      inFolder: (config, run) => withTrialFolder(dir, config, run),
-      signal,
-      onProgress: (done) => progress.show(done),
-    });
-    return { account: found, fsync: measured };
-  }).finally(() => progress.close());
-  printAccount(account, { dir, fsync, fileSystem: describeFileSystem(dir) }, flags.json === true);
+  const onProgress = (done: number) => progress.show(done);
+  const { account, fsync } = await runInterruptible(async (signal) => ({
+    fsync: await withTrialFolder(dir, {}, async (folder) => measureFsync(folder, FSYNCS)),
+    account: await performSelftest({ seconds, startGateway: startOwnGateway, dir, signal, onProgress }),
+  })).finally(() => progress.close());
+  printAccount(account, fsync, dir, flags.json === true);
   if (!isSound(account)) throw new ReportedFailure();
 }
 
-function printAccount(
-  account: Account,
-  { dir, fsync, fileSystem }: { dir: string; fsync: FsyncTime; fileSystem: FileSystem },
-  isJson: boolean,
-): void {
+function printAccount(account: Account, fsync: FsyncTime, dir: string, isJson: boolean): void {
   const { kills, acknowledged, lost, undelivered, changed, repeated } = account;
   const isWell = isSound(account);
+  const fileSystem = describeFileSystem(dir);
   const doubt = findFsyncDoubt(fsync, fileSystem);
   if (isJson) {
-    return printJson({
-      ok: isWell,
-      kills,
-      acknowledged,
-      lost,
-      undelivered,
-      changed,
-      repeated,
-      fsync: { median_ms: fsync.medianMs, p99_ms: fsync.p99Ms, doubt: doubt ?? null },
-      dir,
-      file_system: fileSystem.name,
-    });
+    const figures = { median_ms: fsync.medianMs, p99_ms: fsync.p99Ms, doubt: doubt ?? null };
+    return printJson({ ok: isWell, ...account, fsync: figures, dir, file_system: fileSystem.name });
   }
   printFacts([
     ["folder", `${dir} (${fileSystem.name})`],
@@ -93,13 +67,12 @@ function describeEvents(ids: readonly string[]): string {
   return ids.length === 0 ? "0" : `${ids.length}: ${ids.slice(0, MAX_SHOWN).join(", ")}${more}`;
 }
 
-/** The result for all events that a gateway acknowledged while it was killed again and again. */
 interface Account {
   kills: number;
   acknowledged: number;
-  /** Acknowledged, but not in the event log. */
+  /** Not in the event log. */
   lost: string[];
-  /** Acknowledged and in the log, but not delivered when no delivery was open any more. */
+  /** In the log, but not delivered when no delivery was open any more. */
   undelivered: string[];
   /** Delivered with other bytes than were sent. */
   changed: string[];
@@ -115,13 +88,12 @@ export function isSound({ acknowledged, lost, undelivered, changed }: Account): 
 interface SelftestOptions {
   seconds: number;
   startGateway: StartOwnGateway;
-  /** Runs with a temporary folder that contains this configuration, on the disk to test. */
-  inFolder: <Result>(config: object, run: (folder: string) => Promise<Result>) => Promise<Result>;
+  /** On the disk to test. */
+  dir: string;
   signal: AbortSignal;
   onProgress: (seconds: number) => void;
 }
 
-/** The hash of each event's bytes, by the id in the answer. */
 type Ledger = Map<string, string>;
 
 const SOURCE = "selftest";
@@ -133,13 +105,13 @@ const MAX_DRAIN_MS = 60_000;
 const POLL_MS = 50;
 
 export async function performSelftest(options: SelftestOptions): Promise<Account> {
-  const { seconds, startGateway, inFolder, signal, onProgress } = options;
+  const { seconds, startGateway, dir, signal, onProgress } = options;
   const sink = await openRecordingSink();
   const startedAt = performance.now();
   const elapsedS = () => (performance.now() - startedAt) / 1000;
   const ticking = setInterval(() => onProgress(Math.min(seconds, Math.floor(elapsedS()))), 100);
   try {
-    return await inFolder(configFor(sink.urlOf("")), async (folder) => {
+    return await withTrialFolder(dir, configFor(sink.urlOf("")), async (folder) => {
       const ledger: Ledger = new Map();
       let kills = 0;
       while (kills < MIN_KILLS || elapsedS() < seconds * SHARE_OF_KILLS) {
@@ -162,17 +134,11 @@ export async function performSelftest(options: SelftestOptions): Promise<Account
 }
 
 function configFor(url: string): object {
+  // The sink is always there: an attempt fails only because the gateway was killed, so it may be retried soon.
+  const retries = { delays_s: Array.from({ length: 20 }, () => 1) };
   return {
     sources: [{ name: SOURCE }],
-    // The sink is always there: an attempt fails only because the gateway was killed, so it may be retried soon.
-    subscriptions: [
-      {
-        name: "sink",
-        url,
-        events: [`webhook.${SOURCE}`],
-        retry_policy: { delays_s: Array.from({ length: 20 }, () => 1) },
-      },
-    ],
+    subscriptions: [{ name: "sink", url, events: [`webhook.${SOURCE}`], retry_policy: retries }],
   };
 }
 
@@ -183,16 +149,13 @@ async function loadAndKill(gateway: OwnGateway, ledger: Ledger, signal: AbortSig
   let killing: Promise<void> | undefined;
   const kill = () => (killing ??= gateway.kill());
   const onAbort = (): void => void kill();
+  const onAnswer = (): void => {
+    answersLeft -= 1;
+    if (answersLeft === 0) void kill();
+  };
   signal.addEventListener("abort", onAbort);
   try {
-    await Promise.all(
-      Array.from({ length: CONNECTIONS }, () =>
-        sendUntilLost(port, ledger, () => {
-          answersLeft -= 1;
-          if (answersLeft === 0) void kill();
-        }),
-      ),
-    );
+    await Promise.all(Array.from({ length: CONNECTIONS }, () => sendUntilLost(port, ledger, onAnswer)));
   } finally {
     await kill();
     signal.removeEventListener("abort", onAbort);

@@ -41,7 +41,6 @@ export type RecordingSink = Awaited<ReturnType<typeof openRecordingSink>>;
 
 export const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("base64url");
 
-/** Keeps a record of every attempt. */
 export async function openRecordingSink() {
   const arrivals: RecordedArrival[] = [];
   const waiting = new Set<() => void>();
@@ -74,7 +73,6 @@ export async function openRecordingSink() {
     answerWith(next: number | ((before: number) => number)): void {
       statusOf = typeof next === "number" ? () => next : next;
     },
-    /** Resolves when this many attempts have come. */
     received: (count: number) =>
       new Promise<void>((resolve) => {
         const look = (): void => {

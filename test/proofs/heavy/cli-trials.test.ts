@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withTrialFolder, type StartOwnGateway } from "../../../src/cli/trial/own-gateway.ts";
+import type { StartOwnGateway } from "../../../src/cli/trial/own-gateway.ts";
 import { isSound, performSelftest } from "../../../src/cli/trial/selftest.ts";
 import type { BrokenPromises } from "../../support/broken-promises.mjs";
 import { ADMIN_KEY, startGatewayProcess } from "../../support/gateway-process.ts";
@@ -41,7 +41,7 @@ describe("posthorn selftest", () => {
     const account = await performSelftest({
       seconds: 1,
       startGateway: startBroken({ answerBeforeCommit: true, commitLate: true }),
-      inFolder: (config, run) => withTrialFolder(folder.path, config, run),
+      dir: folder.path,
       signal: new AbortController().signal,
       onProgress: () => undefined,
     });

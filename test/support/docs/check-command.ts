@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from "commander";
 import { COMMANDS } from "../../../src/cli/commands.ts";
+import { CommandFailure } from "../../../src/cli/failure.ts";
 import { createProgram } from "../../../src/cli/program.ts";
 
 /** Only whether the words are a command: nothing is run. Undefined where they are. */
@@ -10,29 +11,25 @@ export async function findCommandFault(words: readonly string[], isWhole: boolea
     const group = program.commands.find((command) => command.name() === name);
     if (group !== undefined && words.includes(group.name())) await fill?.(group);
   }
-  let tooMany: string | undefined;
-  disarm(program, (command) => {
-    const [word] = command.args.slice(command.registeredArguments.length);
-    const isVariadic = command.registeredArguments.at(-1)?.variadic === true;
-    if (word !== undefined && !isVariadic) tooMany = `${command.name()} takes no ${JSON.stringify(word)}`;
-  });
+  disarm(program);
   try {
     await program.parseAsync(
       words.filter((word) => word !== "--no-color"),
       { from: "user" },
     );
   } catch (error) {
+    if (error instanceof CommandFailure) return error.message;
     if (!(error instanceof CommanderError)) throw error;
     const isHelp = error.exitCode === 0 || error.code === "commander.help";
     const isUnfinished = error.code.startsWith("commander.missing");
     return isHelp || (isUnfinished && !isWhole) ? undefined : said.trim();
   }
-  return tooMany;
+  return undefined;
 }
 
-function disarm(command: Command, look: (command: Command) => void): void {
+function disarm(command: Command): void {
   command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
   // A group that has no action prints its help, which is an answer too.
-  if (command.commands.length === 0) command.action(() => look(command));
-  for (const one of command.commands) disarm(one, look);
+  if (command.commands.length === 0) command.action(() => undefined);
+  for (const one of command.commands) disarm(one);
 }

@@ -22,6 +22,7 @@ import {
   checkVersion,
   type Answered,
 } from "../../../src/cli/doctor/check-gateway.ts";
+import type { Status } from "../../../sdk/src/generated/shapes.ts";
 import { checkRetention, checkStore, checkLog } from "../../../src/cli/doctor/check-store.ts";
 import { checkDestinations, collectHttpsOrigins, checkEnd } from "../../../src/cli/doctor/check-tls.ts";
 import { createFindings, type Report } from "../../../src/cli/doctor/findings.ts";
@@ -165,7 +166,7 @@ describe("a gateway", () => {
       suspended: [{ subscription: "shop" }],
       retention: { days: 30, due_events: 4, behind_s: 60 },
     };
-    checkStatus(status, findings.about);
+    checkStatus(status as Status, findings.about);
     expect(findings.list.map(({ check, result }) => `${check} ${result}`)).toEqual([
       "targets warning",
       "subscriptions warning",

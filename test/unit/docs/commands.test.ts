@@ -73,7 +73,7 @@ describe("the commands in the pages", () => {
     expect(await fault("events --type 'order.#' --since 2h")).toBeUndefined();
     expect(await fault("events --tipe order")).toContain("unknown option '--tipe'");
     expect(await fault("evnets")).toContain("unknown command 'evnets'");
-    expect(await fault("events find")).toContain('takes no "find"');
+    expect(await fault("events find")).toContain('Unknown command "events find"');
     expect(await fault("events show")).toContain("missing required argument");
     expect(splitCommands("a 'b c' \\\n  --d \"e\" # f\ng | h $(i j)")).toEqual([
       ["a", "b c", "--d", "e"],

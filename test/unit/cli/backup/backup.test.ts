@@ -31,8 +31,8 @@ describe("the configuration files of a backup", () => {
     expect(read(yaml, env)).toEqual({
       texts: { "config/posthorn.yaml": yaml, "config/types/a.yaml": "name: a.b\n" },
       variables: ["AGENT", "LEVEL", "POSTHORN_PORT"],
-      neededVariables: ["LEVEL"],
-      defaultedVariables: ["AGENT"],
+      needed_variables: ["LEVEL"],
+      defaulted_variables: ["AGENT"],
       secretsInClear: [],
     });
   });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { findConfigConflicts, findLinkedFolder, placeConfigFiles } from "../../../../src/cli/backup/place-files.ts";
+import { findConfigConflicts, findLinkedFolder, placeConfigFiles } from "../../../../src/cli/restore.ts";
 import type { Manifest } from "../../../../src/cli/backup/manifest.ts";
 
 let folder: string;

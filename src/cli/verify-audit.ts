@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { getDatabasePath } from "../../config/store-url.ts";
+import { getDatabasePath } from "../config/store-url.ts";
 import {
   createAuditKey,
   createAuditVerifier,
@@ -10,14 +10,14 @@ import {
   type ChainFault,
   type AuditMark,
   type AuditRow,
-} from "../../model/audit.ts";
-import { findMasterKey } from "../../resources/secret-box.ts";
-import type { AuditPart } from "../../store/port/audit.ts";
-import { openAuditOf } from "../../store/sqlite/audit.ts";
-import { CommandFailure, usageFailure } from "../failure.ts";
-import { loadLocal, type LocalFlags } from "../local.ts";
-import { countOf, print, printJson } from "../output.ts";
-import { resolvePath } from "../surroundings.ts";
+} from "../model/audit.ts";
+import { findMasterKey } from "../resources/secret-box.ts";
+import type { AuditPart } from "../store/port/audit.ts";
+import { openAuditOf } from "../store/sqlite/audit.ts";
+import { CommandFailure, usageFailure } from "./failure.ts";
+import { loadLocal, type LocalFlags } from "./local.ts";
+import { countOf, print, printJson } from "./output.ts";
+import { resolvePath } from "./surroundings.ts";
 
 export interface VerifyAuditFlags extends LocalFlags {
   publicKey?: string;
@@ -73,7 +73,6 @@ function openDatabase(path: string): Opened {
   return { ...first, rows: readRows() };
 }
 
-/** Reads a file that `GET /api/v1/audit/export` has written. */
 async function openExport(file: string): Promise<Opened> {
   const input = createReadStream(resolvePath(file), "utf8");
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
@@ -90,8 +89,8 @@ async function openExport(file: string): Promise<Opened> {
       number++;
       if (line.value === "") continue;
       const { seq, entry, data, hash } = parseLine(line.value, number);
-      const said = data === null || data === undefined ? undefined : canonicalJson(data);
-      yield { seq: Number(seq), entry: canonicalJson(entry), data: said, hash: String(hash) };
+      const canonical = data === null || data === undefined ? undefined : canonicalJson(data);
+      yield { seq: Number(seq), entry: canonicalJson(entry), data: canonical, hash: String(hash) };
     }
   }
   const { store_id: storeId, head, checkpoint } = header;

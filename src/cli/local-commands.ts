@@ -1,13 +1,8 @@
 import { Argument, type Command } from "commander";
 import { VERSION } from "../config/version.ts";
-import type { BackupFlags } from "./backup.ts";
-import { rejectUnknownCommand } from "./client-commands.ts";
-import type { Shell } from "./completion.ts";
+import { suggestName } from "../model/nearest-name.ts";
+import { usageFailure } from "./failure.ts";
 import { printFacts, printJson } from "./output.ts";
-import type { RestoreFlags } from "./restore.ts";
-import type { SinkFlags } from "./sink.ts";
-import type { BenchFlags } from "./trial/run-bench.ts";
-import type { SelftestFlags } from "./trial/selftest.ts";
 
 export function addStart(program: Command): void {
   program
@@ -32,7 +27,7 @@ Examples:
   posthorn start --port 9090 --data-dir /var/lib/posthorn
   posthorn start --dev`,
     )
-    .action(async (flags: object) => (await import("./start.ts")).runStart(flags));
+    .action(later(async () => (await import("./start.ts")).runStart));
 }
 
 export function addSink(program: Command): void {
@@ -55,23 +50,22 @@ Examples:
   posthorn sink
   posthorn sink --port 9001 --fail-first 3 --secret whsec_…`,
     )
-    .action(async (flags: SinkFlags) => (await import("./sink.ts")).runSink(flags));
+    .action(later(async () => (await import("./sink.ts")).runSink));
 }
 
 export function addConfig(program: Command): void {
   const config = program.command("config").description("show the configuration");
-  addLocalOptions(config.command("show", { isDefault: true }))
+  const show = addLocalOptions(config.command("show", { isDefault: true }))
     .description("print the effective settings and where each came from, with secrets masked")
-    .allowExcessArguments()
-    .action(async (flags: object, command: Command) => {
-      rejectUnknownCommand(command, config);
-      (await import("./local.ts")).runShowConfig(flags);
-    });
+    .option("--json", "print JSON")
+    .action(later(async () => (await import("./local.ts")).runShowConfig));
+  rejectUnknownCommand(show, config);
 }
 
 export function addDoctor(program: Command): void {
   addLocalOptions(program.command("doctor"))
     .description("check this machine, the configuration, the store, brokers, destinations and the gateway")
+    .option("--json", "print JSON")
     .option("--url <url>", "address of the gateway (default: POSTHORN_URL, else the configured one)")
     .option("--key <key>", "API key, for the checks of a gateway on another machine that need one")
     .addHelpText(
@@ -85,7 +79,7 @@ Examples:
   posthorn doctor
   posthorn doctor --url https://hooks.example.com`,
     )
-    .action(async (flags: object) => (await import("./doctor/run-doctor.ts")).runDoctor(flags));
+    .action(later(async () => (await import("./doctor/run-doctor.ts")).runDoctor));
 }
 
 export function addSelftest(program: Command): void {
@@ -102,7 +96,7 @@ Examples:
   posthorn selftest
   posthorn selftest --dir /var/lib --seconds 60`,
     )
-    .action(async (flags: SelftestFlags) => (await import("./trial/selftest.ts")).runSelftest(flags));
+    .action(later(async () => (await import("./trial/selftest.ts")).runSelftest));
 }
 
 export function addBench(program: Command): void {
@@ -118,7 +112,7 @@ Examples:
   posthorn bench
   posthorn bench --dir /var/lib --seconds 30 --json`,
     )
-    .action(async (flags: BenchFlags) => (await import("./trial/run-bench.ts")).runBench(flags));
+    .action(later(async () => (await import("./trial/run-bench.ts")).runBench));
 }
 
 function addTrialOptions(command: Command, seconds: string): Command {
@@ -141,7 +135,7 @@ Examples:
   posthorn completion zsh > "\${fpath[1]}/_posthorn"
   posthorn completion fish > ~/.config/fish/completions/posthorn.fish`,
     )
-    .action(async (shell: Shell) => (await import("./completion.ts")).printCompletion(shell));
+    .action(later(async () => (await import("./completion.ts")).printCompletion));
 }
 
 export function addVersion(program: Command): void {
@@ -152,21 +146,9 @@ export function addVersion(program: Command): void {
     .action(printVersion);
 }
 
-function addLocalOptions(command: Command): Command {
-  return command
-    .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
-    .option("--data-dir <folder>", "folder of the database and of generated keys")
-    .option("--json", "print JSON");
-}
-
-/** The commands that back up and restore a gateway's data, on the gateway's machine. */
-
 export function addBackup(program: Command): void {
-  program
-    .command("backup [file]")
+  addLocalOptions(program.command("backup [file]"))
     .description("write configuration and data into one file; the gateway may be running")
-    .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
-    .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--with-events", "include the event log: events, deliveries, attempts")
     .option("--with-master-key", "include the key that encrypts the secrets; protect the file like the key itself")
     .option("--force", "replace the file if it exists")
@@ -181,9 +163,7 @@ Examples:
   posthorn backup /mnt/backup/posthorn.tar.gz --with-events --force
   posthorn backup move.tar.gz --with-events --with-master-key`,
     )
-    .action(async (file: string | undefined, flags: BackupFlags) =>
-      (await import("./backup.ts")).runBackup(file, flags),
-    );
+    .action(later(async () => (await import("./backup.ts")).runBackup));
 }
 
 export function addRestore(program: Command): void {
@@ -208,7 +188,7 @@ Examples:
   posthorn restore posthorn-backup-20260101T000000Z.tar.gz --dry-run
   posthorn restore move.tar.gz --data-dir /var/lib/posthorn --config-dir /etc/posthorn`,
     )
-    .action(async (file: string, flags: RestoreFlags) => (await import("./restore.ts")).runRestore(file, flags));
+    .action(later(async () => (await import("./restore.ts")).runRestore));
 }
 
 function printVersion({ json = false }: { json?: boolean }): void {
@@ -218,4 +198,112 @@ function printVersion({ json = false }: { json?: boolean }): void {
     ["posthorn", VERSION],
     ["node", `${node} on ${platform} ${arch}`],
   ]);
+}
+
+export function addVerifyAudit(program: Command): void {
+  addLocalOptions(program.command("verify-audit [file]"))
+    .description("check the audit log of the data folder, or an exported one, without a gateway")
+    .option("--public-key <key>", "check the signature with this key instead of the master key")
+    .option("--anchor <seq:hash...>", "an entry that must be in the log, written SEQ:HASH as the gateway logs it")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Exit code 1 when an entry was changed, removed, moved or added; the first such entry is reported.
+
+Examples:
+  posthorn verify-audit --data-dir /var/lib/posthorn
+  posthorn verify-audit audit.ndjson --public-key pka_…`,
+    )
+    .action(later(async () => (await import("./verify-audit.ts")).runVerifyAudit));
+}
+
+export function addQueueCommands(program: Command): void {
+  const queue = program.command("queue").description("broker queues: create them, check them, see parked messages");
+  for (const [name, description] of [
+    ["declare", "create the exchanges and queues of the configuration that are missing"],
+    ["check", "compare the broker with the configuration, without changing anything"],
+  ] as const) {
+    const command = queue
+      .command(name, { isDefault: name === "check" })
+      .description(description)
+      .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
+      .option("--kind <kind>", "with --queue: amqp, azure-service-bus or azure-storage-queue")
+      .option("--queue <name>", "only this queue; for one of a source or subscription that was created by API")
+      .option("--connection <name>", "with --queue: the connection to its broker (default: default)")
+      .option("--sessions", "with --queue: it has sessions (azure-service-bus)")
+      .option("--json", "print JSON")
+      .action(async (flags: object) => (await import("./queue/provision.ts")).runProvision(name, flags));
+    if (name === "check") rejectUnknownCommand(command, queue);
+  }
+  addParked(queue);
+  queue.addHelpText(
+    "after",
+    `
+Without a command, runs \`check\`. \`declare\` and \`check\` need no running gateway; \`parked\` does.
+
+Examples:
+  posthorn queue declare
+  posthorn queue check --json
+  posthorn queue declare --kind azure-storage-queue --queue webhooks
+  posthorn queue parked erp --reason invalid
+  posthorn queue parked requeue erp --reason dead
+  posthorn queue parked purge erp --confirm 12`,
+  );
+}
+
+function addParked(queue: Command): void {
+  const parked = queue.command("parked").description("messages of a source that could not be processed, and why");
+  const selecting = (command: Command) =>
+    addClientOptions(command).option("--reason <reason>", "only messages that were parked for this reason");
+  const choosing = (command: Command) =>
+    selecting(command).option("--id <id...>", "only these messages, by the id in the list");
+  selecting(parked.command("list <source>", { isDefault: true }))
+    .description("list parked messages, oldest first")
+    .option("--limit <number>", "at most this many, up to 500", "50")
+    .option("--cursor <cursor>", "continue where the page before ended")
+    .action(later(async () => (await import("./queue/parked.ts")).runListParked));
+  addClientOptions(parked.command("show <source> <id>"))
+    .description("show a parked message with its body")
+    .action(later(async () => (await import("./queue/parked.ts")).runShowParked));
+  choosing(parked.command("requeue <source>"))
+    .description("put parked messages back into their queue: all, or those that match")
+    .action(later(async () => (await import("./queue/parked.ts")).runRequeueParked));
+  choosing(parked.command("purge <source>"))
+    .description("delete them for good: all, or those that match")
+    .option("--confirm <count>", "how many messages there are, as reported without this flag")
+    .action(later(async () => (await import("./queue/parked.ts")).runPurgeParked));
+}
+
+/** The options with which a command finds the data of this machine's gateway. */
+function addLocalOptions(command: Command): Command {
+  return command
+    .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
+    .option("--data-dir <folder>", "folder of the database and of generated keys");
+}
+
+/** The action of a command. Its module is loaded when it runs, and gets the arguments and the flags. */
+function later<Given extends unknown[]>(load: () => Promise<(...given: Given) => unknown>) {
+  return async (...given: Given): Promise<void> => {
+    const run = await load();
+    await run(...given);
+  };
+}
+
+/** Flags of every command that talks to a running gateway. */
+export function addClientOptions(command: Command): Command {
+  return command
+    .option("--url <url>", "address of the gateway (default: POSTHORN_URL, else the gateway configured in this folder)")
+    .option("--key <key>", "API key (default: POSTHORN_API_KEY, else the local gateway's admin key)")
+    .option("--json", "print JSON");
+}
+
+/** For the default command of a group: `posthorn events shwo` is not the list with an extra argument. */
+export function rejectUnknownCommand(command: Command, group: Command): void {
+  command.allowExcessArguments().hook("preAction", () => {
+    const [word] = command.args;
+    if (word === undefined) return;
+    const names = group.commands.map((one) => one.name());
+    throw usageFailure(`Unknown command "${group.name()} ${word}"${suggestName(word, names)}.`.replace(/\?\.$/, "?"));
+  });
 }
