@@ -13,10 +13,9 @@ import {
   expectRest,
   type Lane,
   type OpenLanes,
-  setRetriesWaiting,
 } from "./lane.ts";
 import type { ReadyDeliveries } from "./slots.ts";
-import { beginEarlyRetries, setEarlyTimer, setWaitingRetries, type Target } from "./target.ts";
+import type { Target } from "./target.ts";
 
 /** The wait after an error of the store. */
 export const TRY_AGAIN_MS = 1000;
@@ -171,18 +170,19 @@ export type EarlyRetries = ReturnType<typeof createEarlyRetries>;
 
 export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claims) {
   function step(target: Target): void {
-    setEarlyTimer(target, undefined);
+    target.earlyTimer = undefined;
     const { mode, pace } = target;
     // A destination that fails again meanwhile is left alone; its next success begins the steps again.
     if (mode.isOpen || mode.failures > 0) return;
-    beginEarlyRetries(target, clock.now() + STEP_MS);
+    target.hasWaitingRetries = false;
+    target.earlyAt = clock.now() + STEP_MS;
     const accepted = pace.good + pace.goodBefore;
     const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, accepted));
     for (const lane of lanes.ofTarget(target)) if (lane.hasWaitingRetries) bringForward(lane, limit);
   }
 
   function bringForward(lane: Lane, limit: number): void {
-    setRetriesWaiting(lane, false);
+    lane.hasWaitingRetries = false;
     claims.hasten(lane, { onlyFresh: true, limit }, (count) => {
       if (count < limit) return;
       recordWaiting(lane);
@@ -192,18 +192,15 @@ export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claim
 
   /** A delivery of the lane waits for a retry. */
   function recordWaiting(lane: Lane): void {
-    setRetriesWaiting(lane, true);
-    setWaitingRetries(lane.target);
+    lane.hasWaitingRetries = true;
+    lane.target.hasWaitingRetries = true;
   }
 
   /** The lane's destination accepted a delivery. */
   function recordAccepted({ target }: Lane): void {
     if (!target.hasWaitingRetries || target.earlyTimer !== undefined) return;
     if (target.earlyAt <= clock.now()) return step(target);
-    setEarlyTimer(
-      target,
-      clock.setTimer(target.earlyAt, () => step(target)),
-    );
+    target.earlyTimer = clock.setTimer(target.earlyAt, () => step(target));
   }
 
   return { recordWaiting, recordAccepted };

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { Assessment, Move } from "./decide.ts";
 import { isBusy, type Lane, type OpenLanes } from "./lane.ts";
 import type { SubscriptionStates } from "./subscription-state.ts";
-import { setCheckingDrain, type Target } from "./target.ts";
+import type { Target } from "./target.ts";
 
 export interface FallbacksOptions {
   clock: Clock;
@@ -249,9 +249,9 @@ export function createFallbackDrain(options: FallbackDrainOptions) {
     look(target: Target, healthyMs: number, done: (state: DrainState) => void): void {
       const pairs = listPairs(target);
       if (pairs.length === 0) return done("drained");
-      setCheckingDrain(target, true);
+      target.isCheckingDrain = true;
       const end = (state: DrainState) => {
-        setCheckingDrain(target, false);
+        target.isCheckingDrain = false;
         done(state);
         scheduler.targets.refresh(target);
       };

@@ -8,14 +8,12 @@ import { createFallbacks, type FallbacksOptions } from "./fallback.ts";
 import {
   cancelTimer,
   changeLimits,
-  changeTarget,
   createLane,
   createOpenLanes,
   expectMore,
   expectNothing,
   forgetMove,
   type Lane,
-  setBeingSuspended,
   startLinger,
   wakeAt,
 } from "./lane.ts";
@@ -41,7 +39,7 @@ import {
   type SubscriptionStatesOptions,
 } from "./subscription-state.ts";
 import { createTargetLanes, type TargetLanesOptions } from "./target-lanes.ts";
-import { resumeProbes, setRules } from "./target.ts";
+import { resumeProbes } from "./target.ts";
 
 export interface SchedulerOptions
   extends
@@ -201,10 +199,13 @@ export function createScheduler(options: SchedulerOptions) {
   function retarget(lane: Lane, subscription: Subscription): void {
     const { state } = lane;
     const shared = states.findSharedTarget(subscription);
-    if (shared === undefined && lane.target === state.ownTarget) return setRules(lane.target, rulesOf(subscription));
     if (shared === lane.target) return;
+    if (shared === undefined && lane.target === state.ownTarget) {
+      lane.target.rules = rulesOf(subscription);
+      return;
+    }
     lane.round?.remove(lane);
-    changeTarget(lane, shared ?? renewOwnTarget(state, rulesOf(subscription)));
+    lane.target = shared ?? renewOwnTarget(state, rulesOf(subscription));
     targets.joinRound(lane);
   }
 
@@ -294,7 +295,7 @@ export function createScheduler(options: SchedulerOptions) {
       const subscription = findSubscription(seq);
       const lane = subscription === undefined ? lanes.find(seq) : lanes.of(subscription);
       if (lane === undefined) return states.forget(seq);
-      setBeingSuspended(lane, false);
+      lane.isBeingSuspended = false;
       if (subscription !== undefined) change(lane, subscription);
       // The code that deletes the subscription cancels its deliveries and reports how many there were.
       else expectNothing(lane);

@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
-import { addReady, addReserved, held, type Lane, setClaiming, setQueued, setSlow, takeReady } from "./lane.ts";
+import { addReady, held, type Lane, takeReady } from "./lane.ts";
 
 /** Lanes that compete with each other, by tenant. */
 interface Pool {
@@ -51,7 +51,7 @@ export function createSlots(maxInFlight: number) {
   /** The lane has something to send. */
   function enqueue(lane: Lane): void {
     if (lane.isQueued) return;
-    setQueued(lane, true);
+    lane.isQueued = true;
     const pool = poolOf(lane);
     const queue = queueOf(pool, lane.tenantId);
     listFor(queue, lane).push(lane);
@@ -101,7 +101,7 @@ export function createSlots(maxInFlight: number) {
       const { inFlight, tenantId, isQueued } = lane;
       if (isQueued) unqueue(poolOf(lane), lane);
       if (inFlight > 0) leave(poolOf(lane), tenantId, inFlight);
-      setSlow(lane, isSlow);
+      lane.isSlow = isSlow;
       if (inFlight > 0) join(poolOf(lane), tenantId, inFlight);
       if (isQueued) enqueue(lane);
     },
@@ -192,7 +192,7 @@ function isEmpty({ fresh, idle, busy }: TenantQueue): boolean {
 function unqueue(pool: Pool, lane: Lane): void {
   const queue = queueOf(pool, lane.tenantId);
   if (!remove(queue.fresh, lane) && !remove(queue.idle, lane)) remove(queue.busy, lane);
-  setQueued(lane, false);
+  lane.isQueued = false;
   if (isEmpty(queue)) removeFrom(pool.waiting, queue);
 }
 
@@ -281,21 +281,21 @@ export function createReadyDeliveries({ maxInFlight, maxBodyBytes, countLanes }:
     hasRoomForBody,
     /** Reserves a place for a delivery that is being recorded. */
     keepPlace(lane: Lane): void {
-      addReserved(lane, 1);
+      lane.reserved++;
       taken++;
     },
     freePlace(lane: Lane): void {
-      addReserved(lane, -1);
+      lane.reserved--;
       taken--;
     },
     /** Reserves places for a claim until it is answered. */
     beginClaim(lane: Lane, limit: number): void {
-      setClaiming(lane, limit);
+      lane.claiming = limit;
       taken += limit;
     },
     endClaim(lane: Lane): void {
       taken -= lane.claiming;
-      setClaiming(lane, 0);
+      lane.claiming = 0;
     },
     add(lane: Lane, delivery: ClaimedDelivery): void {
       const size = delivery.event.body?.length ?? 0;

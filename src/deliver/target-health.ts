@@ -11,9 +11,6 @@ import {
   recordCheckFailed,
   recordCheckSucceeded,
   recordAllTried,
-  setCheck,
-  setDrained,
-  setHastens,
   type Target,
 } from "./target.ts";
 import { markReportable } from "./mode.ts";
@@ -139,7 +136,7 @@ function createTargetChecks(target: Target, owner: string, shared: SharedChecks,
     checkedAt = clock.now();
     shared.ask(health, owner, Math.min(HEALTH.sharedMs, checkEveryMs / 2), (error) => {
       if (isStopped) return;
-      setCheck(target, { at: clock.wall(), error });
+      target.check = { at: clock.wall(), error };
       if (error === undefined) lookAround();
       else end(() => failed(error));
     });
@@ -157,7 +154,7 @@ function createTargetChecks(target: Target, owner: string, shared: SharedChecks,
     if (drain === undefined || !target.mode.isOpen || target.mode.forced === "QUEUE") return end(() => succeeded());
     if (target.successes === 0) goodSince = clock.now();
     drain.look(target, clock.now() - goodSince, (state) => {
-      setDrained(target, state === "drained");
+      target.isDrained = state === "drained";
       end(() => succeeded(state === "held"));
     });
   }
@@ -180,7 +177,7 @@ function createTargetChecks(target: Target, owner: string, shared: SharedChecks,
     if (!target.mode.isOpen) return onHealthy?.(target);
     if (target.mode.forced === "QUEUE") return;
     if (change === "recovering") {
-      setHastens(target, true);
+      target.hastens = true;
       recoversFrom = clock.wall();
       failedRounds = 0;
       roundAt = 0;
@@ -190,7 +187,7 @@ function createTargetChecks(target: Target, owner: string, shared: SharedChecks,
     if (target.hastens) lanes.hasten(target);
     // Otherwise nothing would show that the target accepts deliveries again, however long their retries wait.
     else if (isFailingAtAll(target)) lanes.hasten(target, 1);
-    setHastens(target, false);
+    target.hastens = false;
     lanes.startRound(target, {
       newAfter: recoversFrom + MAX_RANK_OFFSET_MS,
       onTried: (isEmpty) => {

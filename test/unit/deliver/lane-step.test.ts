@@ -1,17 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  addReady,
-  createLane,
-  isBusy,
-  setRound,
-  startLinger,
-  type Lane,
-  type LaneRound,
-} from "../../../src/deliver/lane.ts";
+import { addReady, createLane, isBusy, startLinger, type Lane, type LaneRound } from "../../../src/deliver/lane.ts";
 import { admitsNew, nextStep, type SharedRoom, type Step } from "../../../src/deliver/lane-step.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
-import { setProbing, setRules } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import { DEFAULT_RULES } from "../../../src/model/target.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
@@ -66,9 +57,9 @@ function laneOf(situation: Situation): Lane {
   const { mode } = target;
   if (probeAt !== undefined) Object.assign(mode, { isOpen: true, probeAt });
   Object.assign(target.pace, { heldUntil });
-  setProbing(target, isProbing);
-  if (hasHealthCheck) setRules(target, { ...DEFAULT_RULES, health: { kind: "http", url: "https://a.example" } });
-  if (roundRoom !== undefined) setRound(lane, { target, room: roundRoom } as LaneRound);
+  target.isProbing = isProbing;
+  if (hasHealthCheck) target.rules = { ...DEFAULT_RULES, health: { kind: "http", url: "https://a.example" } };
+  if (roundRoom !== undefined) lane.round = { target, room: roundRoom } as LaneRound;
   for (let token = 0; token < spentTokens; token++) lane.rateLimit?.take(NOW);
   return lane;
 }
