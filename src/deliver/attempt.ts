@@ -12,7 +12,8 @@ import { beginAttempt, endAttempt, endLinger, type Lane, type LaneRound } from "
 import { takeTokens } from "./lane-step.ts";
 import type { Senders } from "../destinations/senders.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "../destinations/sender.ts";
-import type { Slots, ReadyDeliveries } from "./slots.ts";
+import type { ReadyDeliveries } from "./ready-deliveries.ts";
+import type { Slots } from "./slots.ts";
 import type { Target } from "./target.ts";
 import { parseUrl } from "../model/addresses.ts";
 import type { RunningSpan, Tracing } from "../telemetry/tracing.ts";

@@ -5,34 +5,19 @@ import type { BatchLimits } from "../destinations/sender.ts";
 import { PROMPT_MS } from "./subscription-state.ts";
 import { probesWithoutDeliveries } from "./target.ts";
 
-/** What a lane does next. After each step the caller asks again, until the lane has to wait, rest or be forgotten. */
-export type Step = ClaimStep | WaitStep | MoveStep | { readonly act: PlainAct };
-
-/** Claims up to `limit` deliveries from the table. */
-export interface ClaimStep {
-  readonly act: "claim";
-  readonly limit: number;
-}
-
-/** Moves due deliveries to the fallback. */
-export interface MoveStep {
-  readonly act: "move";
-  readonly to: Subscription;
-}
-
-/** Nothing to do until that time, unless something happens. */
-export interface WaitStep {
-  readonly act: "wait";
-  readonly until: number;
-}
-
 /**
- * `send`: an attempt may begin as soon as a slot is free. `probe`: an attempt begins at once, to find out whether the
- * target is back. `postpone`: a probe is due, but too many other probes are running. `give back`: the ready deliveries
- * return to the table unsent. `cancel`: the subscription is deleted, and the table may still hold deliveries of it.
- * `rest`: nothing to do until something happens. `forget`: the lane has nothing left.
+ * What a lane does next. After each step the caller asks again, until the lane has to wait, rest or be forgotten.
+ * `claim`: up to `limit` deliveries from the table. `move`: due deliveries to the fallback. `send`: an attempt may begin
+ * as soon as a slot is free. `probe`: an attempt begins at once, to find out whether the target is back. `postpone`: a
+ * probe is due, but too many other probes are running. `give back`: the ready deliveries return to the table unsent.
+ * `cancel`: the subscription is deleted, and the table may still hold deliveries of it. `wait`: nothing to do until that
+ * time, unless something happens. `rest`: nothing to do until something happens. `forget`: the lane has nothing left.
  */
-export type PlainAct = "send" | "probe" | "postpone" | "give back" | "cancel" | "rest" | "forget";
+export type Step =
+  | { readonly act: "claim"; readonly limit: number }
+  | { readonly act: "move"; readonly to: Subscription }
+  | { readonly act: "wait"; readonly until: number }
+  | { readonly act: "send" | "probe" | "postpone" | "give back" | "cancel" | "rest" | "forget" };
 
 /** What a lane shares with all other lanes. */
 export interface SharedRoom {

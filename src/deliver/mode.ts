@@ -151,19 +151,18 @@ export function restartOutage(mode: ModeState, now: number): void {
 }
 
 /** Which mode changes of a target must be reported, to the subscriptions that send there too. */
-interface NoticeState {
-  /** Since the last success something failed that is not one of the gateway's own events: mode changes are reported. */
-  failedOthers: boolean;
-  /** The opening was reported, so the closing must be reported too. */
-  isOpeningTold: boolean;
+export function createModeNotices() {
+  return {
+    /** Since the last success something failed that is not one of the gateway's own events: mode changes are reported. */
+    failedOthers: false,
+    /** The opening was reported, so the closing must be reported too. */
+    isOpeningTold: false,
+  };
 }
 
+type NoticeState = ReturnType<typeof createModeNotices>;
 /** Written only by the functions of this file. */
 export type ModeNotices = Readonly<NoticeState>;
-
-export function createModeNotices(): ModeNotices {
-  return { failedOthers: false, isOpeningTold: false };
-}
 
 /** A user's event or a check failed, or an operator decided: a change of the mode must be reported. */
 export function markReportable({ notices }: { notices: NoticeState }): void {

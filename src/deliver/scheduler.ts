@@ -3,7 +3,8 @@ import { DEFAULT_RULES, type TargetRules } from "../model/target.ts";
 import { TEST_EVENT_TYPE } from "../model/pattern.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../store/port/lanes.ts";
 import { createAttempts, type AttemptsOptions } from "./attempt.ts";
-import { createClaims, createEarlyRetries, createMissingSources, type ClaimsOptions } from "./claims.ts";
+import { createClaims, createEarlyRetries, type ClaimsOptions } from "./claims.ts";
+import { createMissingSources } from "./missing-sources.ts";
 import { createFallbacks, type FallbacksOptions } from "./fallback.ts";
 import {
   cancelTimer,
@@ -30,7 +31,8 @@ import {
 } from "./lane-step.ts";
 import { type TargetMode, clearReportable, postponeProbe, restartOutage } from "./mode.ts";
 import { createSettleAttempt, type SettleOptions } from "./settle.ts";
-import { createReadyDeliveries, createSlots, type Slots } from "./slots.ts";
+import { createReadyDeliveries } from "./ready-deliveries.ts";
+import { createSlots, type Slots } from "./slots.ts";
 import {
   beginHold,
   createSubscriptionStates,

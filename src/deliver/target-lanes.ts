@@ -1,6 +1,7 @@
 import type { Clock, Random } from "../model/clock.ts";
 import { type Subscription, DEFAULT_SUSPENSION } from "../model/subscription.ts";
-import type { Claims, MissingSources } from "./claims.ts";
+import type { Claims } from "./claims.ts";
+import type { MissingSources } from "./missing-sources.ts";
 import type { Assessment } from "./decide.ts";
 import { isActive, isBusy, type Lane, type LaneRound, type OpenLanes } from "./lane.ts";
 import {

@@ -5,7 +5,7 @@ import { createGovernor, createUtilization } from "../accept/overload.ts";
 import { createAttemptWindows } from "../alerts/attempt-window.ts";
 import { createFailureEvents } from "../alerts/failure-events.ts";
 import { createModeEvents } from "../alerts/mode-events.ts";
-import { createFallbackDrain } from "../deliver/fallback.ts";
+import { createFallbackDrain } from "../deliver/fallback-drain.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
 import { createAttemptListener } from "../deliver/settle.ts";
 import { createHealthWatch } from "../deliver/target-health.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFallbackDrain, type DrainState } from "../../../src/deliver/fallback.ts";
+import { createFallbackDrain, type DrainState } from "../../../src/deliver/fallback-drain.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import type { Store } from "../../../src/store/store.ts";
