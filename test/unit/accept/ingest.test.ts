@@ -35,11 +35,11 @@ function open(options: { result?: Accepted; meter?: Meter; fault?: Error } = {})
   return { ingest, told, done };
 }
 
-function meterOf(refusal: PosthornError | undefined, told: string[]): Meter {
+function meterOf(rejection: PosthornError | undefined, told: string[]): Meter {
   return {
-    refuse() {
+    begin() {
       told.push("metered");
-      return refusal;
+      return rejection;
     },
     end: (_, stored) => told.push(`ended ${stored?.deliveries}`),
   };
