@@ -1,11 +1,4 @@
-import {
-  type Accepted,
-  type AcceptedRequest,
-  type Done,
-  type Ignored,
-  Barrier,
-  orElse,
-} from "../model/accepted.ts";
+import { type Accepted, type AcceptedRequest, type Done, type Ignored, Barrier, orElse } from "../model/accepted.ts";
 import { PosthornError } from "../model/errors.ts";
 import type { ForwardResult, GivenUp } from "../model/forward-rules.ts";
 import type { IncomingEvent } from "../accept/fan-out.ts";

@@ -1,7 +1,10 @@
-import { Type } from "typebox";
-import type { KindSettings } from "./source-kind.ts";
+import { Type, type TProperties } from "typebox";
+import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
 
-/** Options that several kinds have; each kind lists its own in a closed object. */
+/** The options of a kind: these, and no others. */
+export function kindOptions<Properties extends TProperties>(properties: Properties) {
+  return Type.Object(properties, { additionalProperties: false });
+}
 
 export const ToleranceOption = Type.Optional(
   Type.Integer({
@@ -12,7 +15,7 @@ export const ToleranceOption = Type.Optional(
 );
 
 /** For kinds without further options. */
-export const ToleranceAlone = Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false });
+export const ToleranceAlone = kindOptions({ tolerance_s: ToleranceOption });
 
 export const UrlOption = Type.Optional(
   Type.String({
@@ -21,6 +24,11 @@ export const UrlOption = Type.Optional(
     description: "The URL that the provider uses, if it is not POSTHORN_PUBLIC_URL and the path of the source",
   }),
 );
+
+/** The URL that the sender has signed. */
+export function signedUrl({ url }: ArrivedRequest, settings: KindSettings): string {
+  return textOption(settings, "url") ?? url;
+}
 
 export function textOption({ options }: KindSettings, name: string): string | undefined {
   const given = options[name];

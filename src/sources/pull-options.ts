@@ -1,5 +1,6 @@
-import { Type, type Static, type TProperties } from "typebox";
+import { Type, type Static, type TObject, type TProperties } from "typebox";
 import { DEFAULT_CONNECTION } from "../model/connection.ts";
+import { kindOptions } from "./kind-options.ts";
 
 /** The options of all pulled sources. A kind may add its own. */
 const PULL_OPTIONS = {
@@ -121,34 +122,35 @@ export const PullOptions = pullOptions({});
 
 /** The common options and those of one kind, which may have other defaults. */
 export function pullOptions<More extends TProperties>(more: More) {
-  return Type.Object({ ...PULL_OPTIONS, ...more }, { additionalProperties: false });
+  return kindOptions({ ...PULL_OPTIONS, ...more });
 }
+
+/** The options with a default. */
+type WithDefaults = Required<
+  Pick<
+    Static<typeof PullOptions>,
+    "connection" | "max_unacknowledged" | "batch_size" | "idle_wait_s" | "hold_max_s" | "body" | "trust_tenant"
+  >
+>;
 
 export type PullSettings = ReturnType<typeof readPullSettings>;
 
-/** The defaults of a kind that differ from the common ones. */
-export interface PullDefaults {
-  readonly maxUnacknowledged?: number | undefined;
-  readonly maxDeliveries?: number | undefined;
-}
-
-/** The options were checked when the source was created. */
-export function readPullSettings(options: Readonly<Record<string, unknown>>, defaults: PullDefaults = {}) {
-  const given = options as Static<typeof PullOptions>;
-  const { properties } = PullOptions;
+/** The options were checked when the source was created. `schema`: that of its kind, which has the defaults. */
+export function readPullSettings(options: Readonly<Record<string, unknown>>, schema: TObject = PullOptions) {
+  const defaults = { ...defaultsOf(PullOptions), ...defaultsOf(schema) };
+  const given = { ...defaults, ...options } as Static<typeof PullOptions> & WithDefaults;
   return {
-    connection: given.connection ?? DEFAULT_CONNECTION,
+    connection: given.connection,
     isUntilDelivered: given.acknowledge === "delivered",
-    maxUnacknowledged:
-      given.max_unacknowledged ?? defaults.maxUnacknowledged ?? defaultOf(properties.max_unacknowledged),
-    batchSize: given.batch_size ?? defaultOf(properties.batch_size),
-    idleWaitMs: (given.idle_wait_s ?? defaultOf(properties.idle_wait_s)) * 1000,
-    maxDeliveries: given.max_deliveries ?? defaults.maxDeliveries ?? Number.POSITIVE_INFINITY,
-    holdMaxMs: (given.hold_max_s ?? defaultOf(properties.hold_max_s)) * 1000,
+    maxUnacknowledged: given.max_unacknowledged,
+    batchSize: given.batch_size,
+    idleWaitMs: given.idle_wait_s * 1000,
+    maxDeliveries: given.max_deliveries ?? Number.POSITIVE_INFINITY,
+    holdMaxMs: given.hold_max_s * 1000,
     target: given.target,
-    body: given.body ?? "raw",
+    body: given.body,
     takesOwn: given.own === "take",
-    trustsTenant: given.trust_tenant === true,
+    trustsTenant: given.trust_tenant,
     keepsUnknown: given.unknown_fields !== "reject",
     messageKey: given.message_key,
   };
@@ -165,6 +167,7 @@ export function listUnused(options: Readonly<Record<string, unknown>>): string[]
   );
 }
 
-function defaultOf(schema: object): number {
-  return (schema as { default: number }).default;
+function defaultsOf({ properties }: TObject): Record<string, unknown> {
+  const schemas = Object.entries(properties) as [string, { default?: unknown }][];
+  return Object.fromEntries(schemas.flatMap(([name, schema]) => ("default" in schema ? [[name, schema.default]] : [])));
 }

@@ -6,14 +6,13 @@ import { BrokerFault } from "../queues/broker-fault.ts";
 import type { BrokerConnection, TakerOptions } from "../queues/broker.ts";
 import { createClaimCheck, type Claims } from "../queues/claim-check.ts";
 import type { Connections } from "../queues/connections.ts";
-import { pullOptions, readPullSettings, type PullDefaults } from "./pull-options.ts";
+import { pullOptions, readPullSettings } from "./pull-options.ts";
 import type { KindSettings, PulledSourceKind } from "./source-kind.ts";
 
 /** The differences between brokers. */
 export interface BrokerKindSpec {
   name: BrokerKind;
   options: NonNullable<PulledSourceKind["options"]>;
-  defaults?: PullDefaults;
   /** How a queue of the broker is opened. */
   describeTaker(options: Readonly<Record<string, unknown>>): Pick<TakerOptions, "parkTo" | "sessions">;
 }
@@ -34,7 +33,6 @@ export function createBrokerKind(spec: BrokerKindSpec, connections: Connections)
     isPulled: true,
     needsSecret: false,
     options: spec.options,
-    defaults: spec.defaults,
     checkOptions(options) {
       const name = connectionOf(options);
       rejectUnknown(spec.name, name, "options.connection", connections.find(spec.name, name), connections);
@@ -45,7 +43,7 @@ export function createBrokerKind(spec: BrokerKindSpec, connections: Connections)
     },
     async openTaker({ options }) {
       const placed = { namespace: connections.findNamespace(connectionOf(options)), ...options };
-      const { maxUnacknowledged } = readPullSettings(options, spec.defaults);
+      const { maxUnacknowledged } = readPullSettings(options, spec.options);
       const queue = queueOf(options);
       return getConnection(options).openTaker({ ...spec.describeTaker(placed), queue, maxUnacknowledged });
     },
@@ -100,7 +98,6 @@ function noConnection(kind: BrokerKind, name: string, { list }: Pick<Connections
   );
 }
 
-const MAX_UNACKNOWLEDGED = 10;
 const FAILED_KEY = "webhook.failed";
 /** Messages are given back after 27 of the 30 minutes that RabbitMQ allows. */
 const LONGEST_HOLD_S = 1620;
@@ -113,7 +110,7 @@ export const AMQP: BrokerKindSpec = {
       Type.Integer({
         minimum: 1,
         maximum: 1000,
-        default: MAX_UNACKNOWLEDGED,
+        default: 10,
         description: "How many messages are held at once: RabbitMQ's prefetch",
       }),
     ),
@@ -147,7 +144,6 @@ export const AMQP: BrokerKindSpec = {
       ),
     ),
   }),
-  defaults: { maxUnacknowledged: MAX_UNACKNOWLEDGED },
   describeTaker({ namespace = DEFAULT_NAMESPACE, park_to: parkTo }) {
     const { exchange, routing_key: key } = (parkTo ?? {
       exchange: `${String(namespace)}.dlx`,
@@ -174,8 +170,6 @@ export const AZURE_SERVICE_BUS: BrokerKindSpec = {
   }),
 };
 
-const MAX_DELIVERIES = 5;
-
 /** A queue of Azure Storage. Parked messages go to `NAME-poison`. */
 export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
   name: "azure-storage-queue",
@@ -188,12 +182,11 @@ export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
       Type.Integer({
         minimum: 1,
         maximum: 10_000,
-        default: MAX_DELIVERIES,
+        default: 5,
         description: "A message that was received more often than this but never reached the disk is parked",
       }),
     ),
   }),
-  defaults: { maxDeliveries: MAX_DELIVERIES },
   describeTaker: ({ queue }) => ({
     parkTo: { destination: poisonQueueOf(String(queue)), subject: "" },
     sessions: false,

@@ -4,7 +4,7 @@ import { PosthornError } from "../model/errors.ts";
 import { findRfc3339 } from "../model/rfc3339.ts";
 import type { WellFormed } from "../sandbox/text/body-check.ts";
 import { remember } from "./signatures.ts";
-import type { Reading, ArrivedRequest, ReadEvent } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, ReadEvent, Reading } from "./source-kind.ts";
 import { elementSpans, findMember, skipSpace, trimEnd, type Span, bomLength } from "../model/json.ts";
 
 /** Turns providers' names and ids into event types and ids. */
@@ -63,6 +63,15 @@ export function hashOf(content: string | Uint8Array): string {
 /** A request with one event, which has the request's body. */
 export function oneEvent(type: string, identity: string | undefined, occurredAt?: number): Reading {
   return { events: [{ type, identity, occurredAt }] };
+}
+
+/** For kinds whose requests are one event in JSON, with its type, id and time at the pointers. */
+export function readOneAtPointers(kind: string, provider: string) {
+  return (_request: ArrivedRequest, _settings: KindSettings, form: WellFormed): Reading => {
+    requireJson(form, provider);
+    const [type, id, time] = form.texts;
+    return oneEvent(eventTypeOf(kind, type), identityOf(id), findTime(time));
+  };
 }
 
 /** Reads a provider's time: Unix seconds, with or without a fraction, or RFC 3339. */
@@ -135,6 +144,11 @@ export function partsOf(body: Buffer, span: Span | undefined): readonly Buffer[]
     throw new PosthornError("too_large", `The request has more than ${MAX_PARTS} events.`);
   }
   return spans.map(({ start, end }) => body.subarray(start, end));
+}
+
+/** The elements of a body that is a list; otherwise the body itself. */
+export function partsOfBody(body: Buffer): readonly Buffer[] {
+  return partsOf(body, rootSpan(body)) ?? [body];
 }
 
 export function partsOfMember(body: Buffer, name: string): readonly Buffer[] | undefined {
