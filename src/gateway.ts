@@ -5,19 +5,15 @@ import { createAccessLog } from "./telemetry/activity.ts";
 import { openAlerting, openBackground } from "./gateway/background.ts";
 import { openConfigured } from "./gateway/configured.ts";
 import { followChanges, openDelivery } from "./gateway/delivery.ts";
-import {
-  openCapacity,
-  openOutgoing,
-  openStorage,
-  type GatewayOptions,
-  type LaterParts,
-  type Start,
-} from "./gateway/start.ts";
+import type { Scheduler } from "./deliver/scheduler.ts";
+import { openCapacity, openOutgoing, openStorage, type GatewayOptions, type Start } from "./gateway/start.ts";
 import { openIntake, HTTP_CLOSE_MS, openRoutes, openServer } from "./gateway/intake.ts";
 import { createPartStack } from "./model/part-stack.ts";
 import { applyDeclared } from "./resources/apply-declared.ts";
 import { CONFIG } from "./resources/authors.ts";
 import { NotInEffect, startFollowing } from "./resources/registry.ts";
+import type { Sources } from "./resources/sources/sources.ts";
+import type { Subscriptions } from "./resources/subscriptions/subscriptions.ts";
 import { openSettingsRecord } from "./resources/settings-record.ts";
 
 export type { GatewayOptions } from "./gateway/start.ts";
@@ -47,14 +43,9 @@ export async function startGateway(config: Config, given: GatewayOptions): Promi
   const options = { ...given, activity: isLogged ? createAccessLog(logger) : given.activity };
   const parts = createPartStack();
   const logFault = (error: unknown) => logger.error({ error }, "unexpected fault");
-  let complete: LaterParts | undefined;
-  const later = () => {
-    if (complete === undefined) throw new Error("a part was called before all parts were created");
-    return complete;
-  };
-  const start: Start = { config, options, logger, logFault, parts, later };
+  const start: Start = { config, options, logger, logFault, parts };
   try {
-    const made = await openParts(start, (receiving) => (complete = receiving));
+    const made = await openParts(start);
     const stopping = addRunning(start, made);
     await run(start, made);
     const { url, newAdminKey } = await listen(start, made);
@@ -77,16 +68,22 @@ const SIGN_IN_LINK_MS = 24 * 3_600_000;
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Each part is created from the parts before it; `fill` gives the few that are asked by parts before them. */
-async function openParts(start: Start, fill: (parts: LaterParts) => void) {
+/**
+ * Each part is created from the parts before it. Three are asked by parts before them, which must not call them before
+ * all are created; a part that only has to hear of something listens to an event.
+ */
+async function openParts(start: Start) {
   const storage = await openStorage(start);
   const capable = { ...storage, ...openCapacity(start, storage) };
-  const founded = { ...capable, ...openOutgoing(start, capable) };
-  const configured = { ...founded, ...(await openConfigured(start, founded)) };
+  const asked = {
+    scheduler: (): Scheduler => delivering.scheduler,
+    sources: (): Sources => receiving.sources,
+  };
+  const founded = { ...capable, ...openOutgoing(start, capable, (): Subscriptions => configured.subscriptions) };
+  const configured = { ...founded, ...(await openConfigured(start, founded, asked)) };
   const delivering = { ...configured, ...openDelivery(start, configured) };
   followChanges(delivering);
   const receiving = { ...delivering, ...(await openIntake(start, delivering)) };
-  fill(receiving);
   // Parts that are opened after the listener are closed before it.
   const listening = { ...receiving, ...openServer(start, receiving) };
   const background = { ...listening, ...openBackground(start, listening) };
