@@ -39,46 +39,39 @@ export function createClaims(
 ) {
   const { advance } = lanes;
 
-  function tryAgain(act: () => void): void {
-    clock.setTimer(clock.now() + TRY_AGAIN_MS, act);
+  function tryAgain(go: () => void): void {
+    clock.setTimer(clock.now() + TRY_AGAIN_MS, go);
   }
 
-  /** Repeated until it succeeds: claimed deliveries that are not returned are never sent. */
-  function release(lane: Lane, deliveries: readonly ClaimedDelivery[]): void {
-    const resume = () => {
+  /** Changes deliveries of a lane, which stays open meanwhile: repeated until it succeeds or the scheduler stops. */
+  function change<Result>(lane: Lane, ask: () => Promise<Result>, end: (result: Result | undefined) => void): void {
+    beginChange(lane);
+    const finish = (result?: Result) => {
       endChange(lane);
-      expectMore(lane, clock.now());
-      advance(lane);
+      end(result);
     };
-    store.lanes.release(deliveries).then(resume, () => {
-      if (lanes.isStopping) resume();
-      else tryAgain(() => release(lane, deliveries));
-    });
+    const go = (): void => void ask().then(finish, () => (lanes.isStopping ? finish() : tryAgain(go)));
+    go();
   }
 
   /** Returns claimed deliveries, unsent. */
   function giveBack(lane: Lane, deliveries: readonly ClaimedDelivery[]): void {
-    beginChange(lane);
-    release(lane, deliveries);
+    const release = () => store.lanes.release(deliveries);
+    change(lane, release, () => {
+      expectMore(lane, clock.now());
+      advance(lane);
+    });
   }
 
   /** Makes retries due now, at most as many as fit in one transaction; calls `then` with their number. */
   function hasten(lane: Lane, which: WhichRetries | undefined, then: (count: number) => void): void {
-    beginChange(lane);
-    const go = (count: number) => {
-      endChange(lane);
+    const bringForward = () => store.lanes.changeLane(lane.seq, { act: "hasten", ...which });
+    change(lane, bringForward, (result) => {
+      const count = result?.changed ?? 0;
       if (count > 0) expectMore(lane, clock.now());
       advance(lane);
       then(count);
-    };
-    const ask = () => {
-      store.lanes.changeLane(lane.seq, { act: "hasten", ...which }).then(
-        ({ changed }) => go(changed),
-        // Without it the retries keep their times, which may be hours away.
-        () => (lanes.isStopping ? go(0) : tryAgain(ask)),
-      );
-    };
-    ask();
+    });
   }
 
   /** Makes all retries due now, because the destination is back. */

@@ -2,6 +2,8 @@ import type { Clock } from "../model/clock.ts";
 import { countOpen } from "../model/delivery.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Store } from "../store/store.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { TargetLanes } from "./target-lanes.ts";
 import type { Target } from "./target.ts";
 
 export interface Undrained {
@@ -18,15 +20,10 @@ export interface Undrained {
  */
 export type DrainState = "drained" | "draining" | "held";
 
-export interface FallbackDrainOptions {
+interface FallbackDrainOptions {
   clock: Clock;
   store: Pick<Store, "lanes" | "reads">;
-  scheduler: {
-    targetOf(subscription: Subscription): Target;
-    notePending(subscription: Subscription, dueAt: number): void;
-    isWorking(subscriptionSeq: number): boolean;
-    readonly targets: { refresh(target: Target): void };
-  };
+  scheduler: Pick<Scheduler, "targetOf" | "notePending" | "isWorking"> & { targets: Pick<TargetLanes, "refresh"> };
   /** All forwarding subscriptions that have a fallback. */
   listForwards: () => readonly Subscription[];
   findFallback: (forward: Subscription) => Subscription | undefined;
@@ -56,10 +53,6 @@ interface Contents {
 }
 
 const USUAL_DRAIN_MS = 600_000;
-
-function drainWithinMs(forward: Subscription): number {
-  return forward.drainWithinMs ?? USUAL_DRAIN_MS;
-}
 
 export type FallbackDrain = ReturnType<typeof createFallbackDrain>;
 
@@ -111,7 +104,7 @@ export function createFallbackDrain(options: FallbackDrainOptions) {
   function isCertain({ forward, fallback }: Pair, healthyMs: number): boolean {
     if (!forward.ordered || options.mayHoldMore?.(fallback) !== true) return true;
     const emptyMs = clock.now() - (emptySince.get(fallback.seq) ?? clock.now());
-    return Math.min(emptyMs, healthyMs) >= drainWithinMs(forward);
+    return Math.min(emptyMs, healthyMs) >= (forward.drainWithinMs ?? USUAL_DRAIN_MS);
   }
 
   async function lookAt(target: Target, pair: Pair, healthyMs: number): Promise<DrainState> {
@@ -126,7 +119,7 @@ export function createFallbackDrain(options: FallbackDrainOptions) {
       return "drained";
     }
     const isHeld = forward.ordered;
-    if (healthyMs < drainWithinMs(forward)) {
+    if (healthyMs < (forward.drainWithinMs ?? USUAL_DRAIN_MS)) {
       overdue.delete(target);
       undrained.delete(forward.seq);
       return isHeld ? "held" : "draining";

@@ -39,12 +39,8 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions) {
       source: source.name,
       tenantId: source.tenantId,
       receivedAt: request.receivedAt,
+      ...entry,
       facts,
-      outcome: entry.outcome,
-      cause: entry.cause,
-      eventId: entry.eventId,
-      parts: entry.parts,
-      size: entry.size,
       body,
     });
     return isStored ? id : undefined;

@@ -9,8 +9,9 @@ import { elementSpans, findMember, skipSpace, trimEnd, type Span, bomLength } fr
 
 /** Turns providers' names and ids into event types and ids. */
 
-const MAX_IDENTITY_LENGTH = 255;
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+export const MAX_KEY_LENGTH = 255;
+/** Control characters and lone surrogates: such text would be changed when it is stored. */
+export const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 const PARTED_BY = "\n";
 const typeOf = remember(toEventType);
 
@@ -52,8 +53,13 @@ function wordsOf(name: string): readonly string[] {
 /** Joins several texts; undefined if one is missing. A long or unprintable result is hashed. */
 export function identityOf(...parts: readonly (string | undefined)[]): string | undefined {
   if (parts.some((part) => part === undefined || part === "")) return undefined;
-  const text = parts.join(":");
-  return text.length > MAX_IDENTITY_LENGTH || UNPRINTABLE.test(text) ? hashOf(text) : text;
+  return toKey(parts.join(":"));
+}
+
+/** A provider may send any text: text that cannot be stored unchanged is hashed. */
+export function toKey(text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  return text.length > MAX_KEY_LENGTH || UNPRINTABLE.test(text) ? hashOf(text) : text;
 }
 
 export function hashOf(content: string | Uint8Array): string {

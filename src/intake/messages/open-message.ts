@@ -267,13 +267,9 @@ function readDelayMs({ "x-delay": text = "" }: Headers): number {
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
 
-interface FoundFacts {
-  eventId: string | undefined;
+interface FoundFacts extends SentBy {
   /** The id of the event at the gateway where it came in first. */
   originId: string | undefined;
-  origin: string | undefined;
-  generation: number;
-  hops: number;
   /** For messages that carry it themselves instead of in properties. */
   traceparent?: string | undefined;
   /** More members to keep with the event: names and JSON. */
@@ -290,7 +286,10 @@ function toFacts({ exchange }: TakenMessage, options: OpenOptions, found: FoundF
     // First, so that they are found without reading the rest.
     ["hops", found.hops === 0 ? undefined : String(found.hops)],
     ["origin_event_id", quote(found.originId)],
-    ["trace", quote(readTrace(toTraced(headers, found.traceparent)))],
+    [
+      "trace",
+      quote(readTrace(found.traceparent === undefined ? headers : { ...headers, traceparent: found.traceparent })),
+    ],
     ["origin", quote(found.origin)],
     ["generation", generation === 1 ? undefined : String(generation)],
     ["pulled_from", pulledFrom.length === 0 ? undefined : JSON.stringify(pulledFrom)],
@@ -303,10 +302,6 @@ function toFacts({ exchange }: TakenMessage, options: OpenOptions, found: FoundF
     isHeld: settings.isUntilDelivered && eventId !== undefined,
     adopted,
   };
-}
-
-function toTraced(headers: Headers, traceparent: string | undefined): Headers {
-  return traceparent === undefined ? headers : { ...headers, traceparent };
 }
 
 /** Undefined when they cannot be decrypted; without a key they are left out. */
@@ -350,6 +345,7 @@ export function toHeaders({ properties, contentType, subject, sessionId }: Taken
 
 /** The properties that a gateway adds to a message, if the broker has properties. */
 interface SentBy {
+  /** The id of its store. */
   origin: string | undefined;
   /** The id of the event at that gateway. */
   eventId: string | undefined;

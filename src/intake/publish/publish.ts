@@ -53,13 +53,8 @@ export function createPublisher(options: PublisherOptions) {
       });
     }
     if (isGatewayEventType(item.eventType)) {
-      throw new PosthornError(
-        "invalid_field",
-        `${item.eventType} is a type of the gateway's own events. Choose another.`,
-        {
-          field: "event_type",
-        },
-      );
+      const message = `${item.eventType} is a type of the gateway's own events. Choose another.`;
+      throw new PosthornError("invalid_field", message, { field: "event_type" });
     }
     const wall = clock.wall();
     const now = clock.now();
