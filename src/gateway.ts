@@ -94,7 +94,7 @@ async function openParts(start: Start) {
 }
 
 /** Applies what the configuration declares. */
-async function takeOver({ config: started, logger }: Start, made: Parts, config: Config): Promise<void> {
+async function applyConfig({ config: started, logger }: Start, made: Parts, config: Config): Promise<void> {
   const { registry, eventTypes, tenants, sources, sharedTargets: targets, subscriptions, subscriptionLanes } = made;
   const declared = {
     ...config,
@@ -105,7 +105,7 @@ async function takeOver({ config: started, logger }: Start, made: Parts, config:
   );
   made.reloadAlerts(config.alerts);
   made.setChannels(config.alerts.channels);
-  // Other settings than these are taken over at the next start.
+  // Other settings than these apply at the next start.
   await made.settingsRecord.note(listSettings(started, config.alerts, made.masterKey)).catch((error: unknown) => {
     // What was declared is in effect already.
     logger.error({ error }, "the change of settings could not be recorded in the audit log");
@@ -142,7 +142,7 @@ async function run(start: Start, made: Parts): Promise<void> {
     else logger.warn(recovered, "the last run did not stop cleanly, recovering");
   }
   await store.audit.begin(clock.wall());
-  await takeOver(start, made, config);
+  await applyConfig(start, made, config);
   made.plugins.start();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
@@ -173,7 +173,10 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
   const newAdminKey = keys.hasAny ? undefined : await makeAdminKey(made, config.publicUrl ?? url);
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
   if (config.anySource && !isLoopbackHost(config.host)) {
-    logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
+    logger.warn(
+      { host: config.host },
+      "undeclared source names are accepted from other machines, because any_source is on",
+    );
   }
   return { url, newAdminKey };
 }
@@ -181,14 +184,14 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
 async function makeAdminKey({ keys, clock }: Parts, url: string): Promise<NewAdminKey> {
   const { entry, key = "" } = await keys.create({ name: "first admin key", scopes: ["admin"] });
   const token = await keys.makeSignIn(entry.id, clock.wall() + SIGN_IN_LINK_MS);
-  // What stands behind # is sent to nobody; the page takes it from there.
+  // The fragment is not sent to the server; the page reads it.
   return { key, signInUrl: new URL(`/sign-in#token=${token}`, url).href };
 }
 
 async function reload(start: Start, made: Parts, config: Config): Promise<void> {
   const { logger } = start;
   try {
-    await takeOver(start, made, config);
+    await applyConfig(start, made, config);
     logger.info("configuration reloaded");
   } catch (error) {
     if (!(error instanceof NotInEffect)) throw error;

@@ -36,7 +36,7 @@ interface Deliverer {
   /** The fallback that gets the delivery because its target is down; undefined when there is none. */
   divert(subscription: Subscription, dueAt: number): Subscription | undefined;
   /** A new delivery waits in the table. */
-  notePending(subscription: Subscription, dueAt: number): void;
+  recordPending(subscription: Subscription, dueAt: number): void;
 }
 
 interface FanOutOptions {
@@ -153,7 +153,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         } else if (deliveries[i]?.claim === true) {
           scheduler.unreserve(subscription);
         } else {
-          scheduler.notePending(subscription, event.dueAt);
+          scheduler.recordPending(subscription, event.dueAt);
         }
       } catch (error) {
         fault ??= { error };
@@ -191,7 +191,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         isLast ? undefined : step.at(-1)?.seq,
       );
       onStep?.(step.length);
-      for (const subscription of step) scheduler.notePending(subscription, event.dueAt);
+      for (const subscription of step) scheduler.recordPending(subscription, event.dueAt);
     }
   }
 

@@ -60,12 +60,12 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions) {
     isAwaited: (eventId: string, subscriptionSeq: number): boolean =>
       waiting.get(eventId)?.subscriptionSeq === subscriptionSeq,
     /** An attempt was made. */
-    note(eventId: string, subscriptionSeq: number, result: ForwardResult): void {
+    recordAttempt(eventId: string, subscriptionSeq: number, result: ForwardResult): void {
       if (waiting.size === 0 || waiting.get(eventId)?.subscriptionSeq !== subscriptionSeq) return;
       end(eventId, result);
     },
     /** While the first delivery of an ordering key waits for a retry, no sender waits for the deliveries behind it. */
-    noteHead(subscriptionSeq: number, orderingKey: string | undefined = "", isWaiting: boolean): void {
+    recordHead(subscriptionSeq: number, orderingKey: string | undefined = "", isWaiting: boolean): void {
       const heads = waitingHeads.get(subscriptionSeq);
       if (!isWaiting) {
         if (heads?.delete(orderingKey) === true && heads.size === 0) waitingHeads.delete(subscriptionSeq);
@@ -94,7 +94,7 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions) {
 interface ForwardingOptions {
   forwards: Pick<Forwards, "wait" | "giveUp" | "isBehindWaiting">;
   credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
-  governor: { noteAwaited(): void };
+  governor: { recordAwaited(): void };
   router: Pick<Router, "match">;
   scheduler: {
     findMode(subscriptionSeq: number): { readonly isOpen: boolean } | undefined;
@@ -151,7 +151,7 @@ export function createForwarding(options: ForwardingOptions) {
     },
     /** Calls `done` when the sender need not wait any longer. */
     wait(event: IncomingEvent, forward: Forward, source: Source, done: Done<ForwardResult>): void {
-      governor.noteAwaited();
+      governor.recordAwaited();
       const awaited: AwaitedForward = {
         eventId: event.id,
         subscriptionSeq: forward.subscriptionSeq,

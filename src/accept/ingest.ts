@@ -39,7 +39,7 @@ interface IngestOptions {
   fanOut: Pick<FanOut, "accept" | "acceptFor" | "plan">;
   /** Undefined for a tenant without limits, as most are. */
   quotas: { find(tenantId: string): Meter | undefined };
-  governor: { noteAccepted(): void };
+  governor: { recordAccepted(): void };
   /** Events between accept and commit. */
   work: Pick<Work, "unwrittenEvents">;
   metrics: Pick<Metrics, "countEvent">;
@@ -64,7 +64,7 @@ export function createIngest(options: IngestOptions): Ingest {
 
   const acceptOwn: Accept = (event, done, to) => {
     Object.freeze(event);
-    governor.noteAccepted();
+    governor.recordAccepted();
     work.unwrittenEvents++;
     const answer = (result: Accepted) => {
       work.unwrittenEvents--;

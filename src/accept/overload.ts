@@ -194,12 +194,12 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions) {
 
   return {
     /** An event was accepted. */
-    noteAccepted(): void {
+    recordAccepted(): void {
       accepted++;
       watch();
     },
     /** The sender of an accepted event waits for its attempt: such an event does not count as part of a flood. */
-    noteAwaited(): void {
+    recordAwaited(): void {
       accepted--;
     },
     /** Whether an attempt may begin now; if so, the attempt is counted. */

@@ -23,7 +23,7 @@ export type DrainState = "drained" | "draining" | "held";
 interface FallbackDrainOptions {
   clock: Clock;
   store: Pick<Store, "lanes" | "reads">;
-  scheduler: Pick<Scheduler, "targetOf" | "notePending" | "isWorking"> & { targets: Pick<TargetLanes, "refresh"> };
+  scheduler: Pick<Scheduler, "targetOf" | "recordPending" | "isWorking"> & { targets: Pick<TargetLanes, "refresh"> };
   /** All forwarding subscriptions that have a fallback. */
   listForwards: () => readonly Subscription[];
   findFallback: (forward: Subscription) => Subscription | undefined;
@@ -83,7 +83,7 @@ export function createFallbackDrain(options: FallbackDrainOptions) {
     while (isWanted()) {
       const { changed } = await store.lanes.changeLane(fallback.seq, { act: "move", to });
       if (changed === 0) return;
-      scheduler.notePending(forward, clock.now());
+      scheduler.recordPending(forward, clock.now());
     }
   }
 

@@ -14,10 +14,10 @@ export const PACE = {
   enough: 20,
   bestFades: 0.9,
   /**
-   * After this time it is judged whether reducing the rate helped, by this much; if not, it is not tried again for a
+   * After this time it is decided whether reducing the rate helped, by this much; if not, it is not tried again for a
    * while.
    */
-  judgeAfterMs: 1_500,
+  decideAfterMs: 1_500,
   helps: 1.15,
   uncutMs: 30_000,
   /** Growth of the rate in each window without a 429. */
@@ -46,7 +46,7 @@ export const PACE = {
    * limit.
    */
   afterLimit: 0.7,
-  afterRefusal: 0.5,
+  afterRejection: 0.5,
   growthNearLimit: 1.1,
   nearLimitMs: 10_000,
   minPerS: 1 / 60,
@@ -111,7 +111,7 @@ export function countGood(pace: PaceState, now: number): void {
   pace.good++;
   pace.restUntil = 0;
   if (pace.share < 1) pace.share = Math.min(1, pace.share * 2);
-  // The target accepts deliveries again, after it had refused even one a minute.
+  // The target accepts deliveries again, after it had rejected even one a minute.
   if (pace.limitedAt >= 0 && pace.perS < PACE.minRampPerS) setRate(pace, firstRate(pace, 0), now);
 }
 
@@ -135,7 +135,7 @@ export function countLimited(pace: PaceState, now: number, retryAfterMs: number 
   const isAccepting = pace.good + pace.goodBefore > 0;
   const sentPerS = pace.perS === Number.POSITIVE_INFINITY ? endedPerS(pace, now) : pace.perS;
   pace.limitedAt = now;
-  setRate(pace, Math.max(PACE.minPerS, sentPerS * (isAccepting ? PACE.afterLimit : PACE.afterRefusal)), now);
+  setRate(pace, Math.max(PACE.minPerS, sentPerS * (isAccepting ? PACE.afterLimit : PACE.afterRejection)), now);
 }
 
 function endedPerS(pace: PaceState, now: number): number {
@@ -286,7 +286,7 @@ function cut(pace: PaceState, taken: number, now: number): void {
   if (pace.takenBefore < 0) {
     pace.takenBefore = taken;
     pace.cutAt = now;
-  } else if (taken > 0 && now - pace.cutAt >= PACE.judgeAfterMs && taken < pace.takenBefore * PACE.helps) {
+  } else if (taken > 0 && now - pace.cutAt >= PACE.decideAfterMs && taken < pace.takenBefore * PACE.helps) {
     pace.takenBefore = -1;
     pace.uncutUntil = now + PACE.uncutMs;
     if (pace.rampUntil === 0) setRate(pace, Number.POSITIVE_INFINITY, now);

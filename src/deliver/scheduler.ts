@@ -104,7 +104,7 @@ export function createScheduler(options: SchedulerOptions) {
 
   /** Returns whether to ask for the next step at once. */
   function carryOut(lane: Lane, step: Step, now: number): boolean {
-    switch (step.act) {
+    switch (step.action) {
       case "claim":
         claims.claim(lane, step.limit, now);
         return true;
@@ -278,7 +278,7 @@ export function createScheduler(options: SchedulerOptions) {
       advance(lane);
     },
     /** The table holds a new pending delivery of this lane. */
-    notePending(subscription: Subscription, dueAt: number): void {
+    recordPending(subscription: Subscription, dueAt: number): void {
       const lane = lanes.of(subscription);
       // In a flood, this is false for nearly all deliveries: the lane already knows that the table has more to claim.
       const isNews = !lane.mayHaveMore || dueAt < lane.nextDueAt;

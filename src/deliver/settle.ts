@@ -283,8 +283,8 @@ interface AttemptListenerParts {
     note(subscriptionSeq: number, attempt: { durationMs: number; isSuccess: boolean; isRetry: boolean }): void;
   };
   forwards: {
-    note(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
-    noteHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
+    recordAttempt(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
+    recordHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
   };
 }
 
@@ -306,11 +306,11 @@ export function createAttemptListener(parts: AttemptListenerParts): OnAttempt {
       const isFirst = settlement.attemptNumber === 1;
       statistics.noteEnded(subscription.seq, verdict === "dead" ? "dead" : isFirst ? "first_try" : "later");
     }
-    forwards.note(event.id, subscription.seq, toForwardResult(subscription, settlement));
+    forwards.recordAttempt(event.id, subscription.seq, toForwardResult(subscription, settlement));
     if (subscription.ordered && subscription.mode === "forward") {
       const waits = verdict === "retry" && moveTo === undefined;
       const isWaiting = waits || (verdict === "dead" && !settlement.leavesKeyQueue);
-      forwards.noteHead(subscription.seq, event.orderingKey, isWaiting);
+      forwards.recordHead(subscription.seq, event.orderingKey, isWaiting);
     }
     metrics.countAttempt({
       subscriptionId: subscription.id,

@@ -69,7 +69,7 @@ async function openOwners(
   const contacts = createContacts({
     findSms: () => findSmsSettings(channels),
     onUnreachable: (tenant_id, contact, reason) =>
-      logger.warn({ tenant_id, contact, reason }, "a contact cannot be told anything"),
+      logger.warn({ tenant_id, contact, reason }, "a contact cannot be notified"),
     onFault: logFault,
   });
   parts.add(() => contacts.stop());

@@ -46,7 +46,7 @@ export interface GatewayOptions {
   listenFd?: number | undefined;
   /** The disk failed; the process must exit at once with a code other than 0. */
   onFatal: (error: PosthornError) => void;
-  /** Is told of each request and attempt, where somebody watches; unless they are logged. */
+  /** Gets each request and attempt, if somebody watches them; otherwise they may be logged. */
   activity?: Activity | undefined;
   /** Source kinds beyond the built-in ones. */
   sourceKinds?: readonly SourceKind[] | undefined;
@@ -231,7 +231,8 @@ export function openOutgoing(
     sms: config.sms,
     batchDir: config.batchDir,
     origin: store.info.id,
-    warn: ({ name }, reason) => logger.warn({ subscription: name, reason }, "deliveries reach nobody"),
+    warn: ({ name }, reason) =>
+      logger.warn({ subscription: name, reason }, "deliveries of this subscription do not arrive"),
   };
   const senders = openSenders(services, options.destinationKinds);
   const tracing = findTracing(logger);

@@ -24,7 +24,7 @@ import { jsonAnswer } from "../sources/handshakes.ts";
 
 export type WebhookReceiver = ReturnType<typeof createWebhookReceiver>;
 
-/** Where a request comes from, as its connection and its proxies tell. */
+/** Where a request comes from, by its connection and its proxies. */
 export interface RequestOrigin {
   clientAddress(request: IncomingMessage): string;
   /** The URL that the sender used. */

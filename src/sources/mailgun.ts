@@ -16,7 +16,7 @@ interface Signature {
 
 /**
  * documentation.mailgun.com: the signature stands in the body and covers only a time and a token, not the body. So the
- * token is what identifies an event: whoever sends one again with another body has sent a duplicate.
+ * token is what identifies an event: one that comes again with another body is a duplicate.
  */
 export const mailgun: PushedSourceKind = {
   name: "mailgun",

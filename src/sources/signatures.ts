@@ -212,8 +212,8 @@ export function getUnixSeconds(text: string): number {
 }
 
 /**
- * Too old is a replay; from the future would be one that stays good for longer. Kinds without a default judge no time
- * unless they are told to.
+ * Too old is a replay; from the future would be one that stays good for longer. Kinds without a default check no time
+ * unless an option says so.
  */
 export function checkTime(at: number, request: ArrivedRequest, { options }: KindSettings, defaultS?: number): void {
   const { tolerance_s: toleranceS = defaultS } = options;

@@ -256,7 +256,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     subscriptions,
     clock,
     authors,
-    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+    onDue: (subscription) => scheduler.recordPending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   });
   const { accept } = fanOut;

@@ -48,7 +48,7 @@ export function createEndedEvents({ store, clock }: { store: Pick<Store, "reads"
 
   return {
     /** The settlement of a delivery is committed. */
-    noteSettled(eventSeq: number, verdict: DeliverySettlement["verdict"]): void {
+    recordSettled(eventSeq: number, verdict: DeliverySettlement["verdict"]): void {
       if (waiting.size > 0 && verdict !== "retry") noteEnded(eventSeq);
     },
     /** Undefined when a signal came first. The deliveries of an event that retention deleted have ended. */

@@ -25,7 +25,7 @@ function open(options: { result?: Accepted; meter?: Meter; fault?: Error } = {})
       plan: (event) => ({ event, deliveries: [newDelivery(1)], done: ({ kind }) => told.push(`planned ${kind}`) }),
     },
     quotas: { find: () => options.meter },
-    governor: { noteAccepted: () => told.push("governor") },
+    governor: { recordAccepted: () => told.push("governor") },
     work,
     metrics: { countEvent: (kind) => told.push(`counted ${kind}`) },
     statistics: { noteEvent: () => undefined },

@@ -46,7 +46,7 @@ function openDrain(world: World) {
     } as unknown as Pick<Store, "lanes" | "reads">,
     scheduler: {
       targetOf: ({ seq }: Subscription) => (seq === 1 ? target : own),
-      notePending: ({ seq }: Subscription) => void noted.push(seq),
+      recordPending: ({ seq }: Subscription) => void noted.push(seq),
       isWorking: () => world.isWorking === true,
       targets: { refresh: () => undefined },
     },
