@@ -127,7 +127,8 @@ export function createIntake(options: IntakeOptions) {
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
       const loop = findLoop(hops);
       if (loop !== undefined) throw loop;
-      checkTrouble();
+      const trouble = findTrouble();
+      if (trouble !== undefined) throw trouble;
       checkEncoding(request.headers);
     } catch (error) {
       return reject(response, error);
@@ -208,11 +209,6 @@ export function createIntake(options: IntakeOptions) {
   function record(response: ServerResponse, outcome: string, eventId?: string): void {
     options.onRequest(outcome);
     options.recordAnswer?.(response, { outcome, eventId });
-  }
-
-  function checkTrouble(): void {
-    const trouble = findTrouble();
-    if (trouble !== undefined) throw trouble;
   }
 
   return {

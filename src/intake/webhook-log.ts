@@ -1,5 +1,6 @@
 import { type Rejected, rejectedBy } from "../model/accepted.ts";
 import { isSendersFault } from "../model/errors.ts";
+import { createTokenBucket } from "../model/token-bucket.ts";
 import type { LoggedRequest } from "../store/port/event-log.ts";
 import { maskLogged } from "../accept/masking.ts";
 import { describeRequest, type RequestHead, type WebhookRequest } from "./request.ts";
@@ -92,20 +93,17 @@ export function createRequestLog(
   log: (request: LoggedRequest) => void,
   now: () => number,
 ): WebhookLogOptions["logRequest"] {
-  let room = MAX_BURST_BYTES;
-  let filledAt = now();
-
+  const bucket = createTokenBucket(BYTES_PER_S, now(), MAX_BURST_BYTES);
   return (request) => {
     const at = now();
-    room = Math.min(MAX_BURST_BYTES, room + ((at - filledAt) * BYTES_PER_S) / 1000);
-    filledAt = at;
+    const room = bucket.available(at);
     const bodyBytes = request.body?.length ?? 0;
     const factBytes = request.facts.length;
     const partBytes = request.parts?.length ?? 0;
     if (factBytes > room) return false;
     const hasParts = factBytes + partBytes <= room;
     const hasBody = factBytes + partBytes + bodyBytes <= room;
-    room -= factBytes + (hasParts ? partBytes : 0) + (hasBody ? bodyBytes : 0);
+    bucket.take(at, factBytes + (hasParts ? partBytes : 0) + (hasBody ? bodyBytes : 0));
     if (hasBody) log(request);
     else log({ ...request, body: undefined, parts: hasParts ? request.parts : undefined });
     return true;

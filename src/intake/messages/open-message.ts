@@ -9,7 +9,7 @@ import { type Claim, parseMessage } from "../../queues/message.ts";
 import { createHeaderSeal } from "../../queues/sealed-headers.ts";
 import type { PullSettings } from "../../sources/pull-options.ts";
 import { DEFAULT_PUBLISH_LIMITS, parsePublishBody, type PublishItem } from "../publish/publish-body.ts";
-import { describeItem } from "../publish/publish.ts";
+import { describeItem, quote } from "../publish/publish.ts";
 import { toMessageEventId } from "../to-events.ts";
 
 /** Names in lower case. */
@@ -316,10 +316,6 @@ function openHeaders(
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-function quote(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : JSON.stringify(text);
 }
 
 /** For messages without a request. */

@@ -156,6 +156,6 @@ export function describeItem(
   ];
 }
 
-function quote(text: string | undefined): string | undefined {
+export function quote(text: string | undefined): string | undefined {
   return text === undefined ? undefined : JSON.stringify(text);
 }
