@@ -11,19 +11,10 @@ import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../model/pattern.t
 import type { Draft } from "../resources/draft.ts";
 import type { Router } from "./router.ts";
 
-/** The one stage that every event passes on its way into the store: it is metered, counted, routed and written. */
-export interface Ingest {
-  /**
-   * Calls `done` once, whatever fails; an event that it reports as stored is on disk. `to`: only these subscriptions get
-   * the event.
-   */
-  accept: Accept;
-  /** The same without quotas: a tenant whose backlog is too long must still be notified. */
-  acceptOwn: Accept;
-  /** Plans one of the gateway's own events, which another transaction writes; see `FanOut`. */
-  plan: (event: IncomingEvent) => Plan;
-}
-
+/**
+ * Calls `done` once, whatever fails; an event that it reports as stored is on disk. `to`: only these subscriptions get
+ * the event.
+ */
 export type Accept = (event: IncomingEvent, done: Done<Accepted>, to?: readonly Subscription[]) => void;
 
 /** A tenant's quotas and what it has used of them. */
@@ -47,7 +38,10 @@ interface IngestOptions {
   disk: { noteFull(): void };
 }
 
-export function createIngest(options: IngestOptions): Ingest {
+export type Ingest = ReturnType<typeof createIngest>;
+
+/** The one stage that every event passes on its way into the store: it is metered, counted, routed and written. */
+export function createIngest(options: IngestOptions) {
   const { fanOut, quotas, governor, work, metrics, statistics, disk } = options;
 
   /** Counts a result, and passes it on. */
@@ -62,6 +56,7 @@ export function createIngest(options: IngestOptions): Ingest {
     }
   }
 
+  /** Without quotas: a tenant whose backlog is too long must still be notified. */
   const acceptOwn: Accept = (event, done, to) => {
     Object.freeze(event);
     governor.recordAccepted();
@@ -88,19 +83,22 @@ export function createIngest(options: IngestOptions): Ingest {
     }
   }
 
+  const accept: Accept = (event, done, to) => {
+    const meter = beginMetering(event);
+    if (meter === undefined) return acceptOwn(event, done, to);
+    if (meter instanceof PosthornError) return done({ kind: "rejected", stage: "accept", error: meter });
+    const answer = (result: Accepted) => {
+      meter.end(event, result.kind === "stored" ? result : undefined);
+      done(result);
+    };
+    acceptOwn(event, answer, to);
+  };
+
   return {
-    accept(event, done, to) {
-      const meter = beginMetering(event);
-      if (meter === undefined) return acceptOwn(event, done, to);
-      if (meter instanceof PosthornError) return done({ kind: "rejected", stage: "accept", error: meter });
-      const answer = (result: Accepted) => {
-        meter.end(event, result.kind === "stored" ? result : undefined);
-        done(result);
-      };
-      acceptOwn(event, answer, to);
-    },
+    accept,
     acceptOwn,
-    plan(event) {
+    /** Plans one of the gateway's own events, which another transaction writes; see `FanOut`. */
+    plan(event: IncomingEvent): Plan {
       const planned = fanOut.plan(event);
       const done = (result: Accepted) => {
         metrics.countEvent(nameOf(result));
