@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { findBase64Bytes, findHexBytes, BASE64_SECRET, HEX_SECRET, TEXT_SECRET } from "../model/secrets.ts";
-import { kindOptions, ToleranceOption, textOption } from "./kind-options.ts";
+import { kindOptions, choice, ToleranceOption, textOption } from "./kind-options.ts";
 import { findTime, findTimeInMs } from "./request-reading.ts";
 import { afterPrefix, badSignature, checkTime, findHmacSecret, getHeader, isHmacOf } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
@@ -9,22 +9,13 @@ const TOLERANCE_S = 300;
 const HEADER_NAME = "^[A-Za-z0-9-]{1,64}$";
 const PLACEHOLDER = /\{(body|timestamp|method|url|path|query|header:[A-Za-z0-9-]{1,64})\}/;
 
-function oneOf<Word extends string>(words: readonly Word[], description: string) {
-  return Type.Optional(
-    Type.Union(
-      words.map((word) => Type.Literal(word)),
-      { default: words[0], description },
-    ),
-  );
-}
-
 /** For senders with a signature scheme that no other kind has. Types and ids are read as for a generic source. */
 export const hmac: PushedSourceKind = {
   name: "hmac",
   options: kindOptions({
     header: Type.String({ pattern: HEADER_NAME, description: "The header with the signature" }),
-    algorithm: oneOf(["sha256", "sha1", "sha384", "sha512"], "The hash algorithm of the HMAC"),
-    encoding: oneOf(["hex", "base64", "base64url"], "The encoding of the signature"),
+    algorithm: choice(["sha256", "sha1", "sha384", "sha512"], "The hash algorithm of the HMAC"),
+    encoding: choice(["hex", "base64", "base64url"], "The encoding of the signature"),
     prefix: Type.Optional(
       Type.String({ maxLength: 32, default: "", description: "The text before the signature, such as `sha256=`" }),
     ),
@@ -48,7 +39,7 @@ export const hmac: PushedSourceKind = {
       }),
     ),
     tolerance_s: ToleranceOption,
-    secret_encoding: oneOf(["utf8", "hex", "base64"], "How the secret is encoded; the key is the decoded bytes"),
+    secret_encoding: choice(["utf8", "hex", "base64"], "How the secret is encoded; the key is the decoded bytes"),
   }),
   needsSecret: true,
   queuedStatus: 202,

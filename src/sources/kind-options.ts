@@ -1,4 +1,5 @@
 import { Type, type TProperties } from "typebox";
+import { oneOf } from "../model/shape.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
 
 /** The options of a kind: these, and no others. */
@@ -6,12 +7,20 @@ export function kindOptions<Properties extends TProperties>(properties: Properti
   return Type.Object(properties, { additionalProperties: false });
 }
 
-export const ToleranceOption = Type.Optional(
-  Type.Integer({
-    minimum: 1,
-    maximum: 604_800,
-    description: "How many seconds the time of a signature may be in the past or future",
-  }),
+/** The first word is the default. */
+export function choice<const Word extends string>(words: readonly Word[], description: string) {
+  return Type.Optional(oneOf(words, { default: words[0], description }));
+}
+
+export function wholeNumber(minimum: number, maximum: number, description: string, usual?: number) {
+  const given = usual === undefined ? {} : { default: usual };
+  return Type.Optional(Type.Integer({ minimum, maximum, ...given, description }));
+}
+
+export const ToleranceOption = wholeNumber(
+  1,
+  604_800,
+  "How many seconds the time of a signature may be in the past or future",
 );
 
 /** For kinds without further options. */

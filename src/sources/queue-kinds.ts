@@ -6,7 +6,8 @@ import { BrokerFault } from "../queues/broker-fault.ts";
 import type { BrokerConnection, TakerOptions } from "../queues/broker.ts";
 import { createClaimCheck, type Claims } from "../queues/claim-check.ts";
 import type { Connections } from "../queues/connections.ts";
-import { pullOptions, readPullSettings } from "./pull-options.ts";
+import { wholeNumber } from "./kind-options.ts";
+import { maxDeliveries, pullOptions, readPullSettings } from "./pull-options.ts";
 import type { KindSettings, PulledSourceKind } from "./source-kind.ts";
 
 /** The differences between brokers. */
@@ -106,23 +107,13 @@ const LONGEST_HOLD_S = 1620;
 export const AMQP: BrokerKindSpec = {
   name: "amqp",
   options: pullOptions({
-    max_unacknowledged: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1000,
-        default: 10,
-        description: "How many messages are held at once: RabbitMQ's prefetch",
-      }),
-    ),
-    hold_max_s: Type.Optional(
-      Type.Integer({
-        minimum: 10,
-        maximum: LONGEST_HOLD_S,
-        default: 900,
-        description:
-          "With `delivered`: how long a message is held; then it is given back. The retries of its target must fit in. " +
-          "RabbitMQ takes back what is held for 30 minutes",
-      }),
+    max_unacknowledged: wholeNumber(1, 1000, "How many messages are held at once: RabbitMQ's prefetch", 10),
+    hold_max_s: wholeNumber(
+      10,
+      LONGEST_HOLD_S,
+      "With `delivered`: how long a message is held; then it is given back. The retries of its target must fit in. " +
+        "RabbitMQ takes back what is held for 30 minutes",
+      900,
     ),
     namespace: Type.Optional(
       Type.String({
@@ -178,14 +169,7 @@ export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
       pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
       description: "The queue that messages are received from: 3 to 63 small letters, digits and single dashes",
     }),
-    max_deliveries: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 10_000,
-        default: 5,
-        description: "A message that was received more often than this but never reached the disk is parked",
-      }),
-    ),
+    max_deliveries: maxDeliveries(5),
   }),
   describeTaker: ({ queue }) => ({
     parkTo: { destination: poisonQueueOf(String(queue)), subject: "" },
