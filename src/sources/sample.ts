@@ -99,6 +99,10 @@ function fill(value: unknown, facts: Readonly<Record<string, string | number>>):
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, facts)]));
 }
 
+function hmacOf(key: string | Buffer, parts: readonly (string | Buffer)[], encoding: "hex" | "base64"): string {
+  return createMac("sha256", key, parts).digest(encoding);
+}
+
 function unixSeconds(at: number): string {
   return String(Math.floor(at / 1000));
 }
@@ -117,16 +121,14 @@ function withMembers(body: Buffer, change: (document: Record<string, unknown>) =
 
 /** In a header, the HMAC of the body. */
 export function bodyHmac(header: string, encoding: "hex" | "base64", prefix = ""): Sign {
-  return ({ body }, { secret }) => ({
-    headers: { [header]: prefix + createMac("sha256", secret, [body]).digest(encoding) },
-  });
+  return ({ body }, { secret }) => ({ headers: { [header]: prefix + hmacOf(secret, [body], encoding) } });
 }
 
 /** As `v0=…`, the HMAC of `v0`, the time and the body. */
 function v0Hmac(headers: { time: string; signature: string }): Sign {
   return ({ at, body }, { secret }) => {
     const time = unixSeconds(at);
-    const signature = createMac("sha256", secret, [`v0:${time}:`, body]).digest("hex");
+    const signature = hmacOf(secret, [`v0:${time}:`, body], "hex");
     return { headers: { [headers.time]: time, [headers.signature]: `v0=${signature}` } };
   };
 }
@@ -148,7 +150,7 @@ function keySignature(
 function signStandard({ at, id, body }: UnsignedSample, { secret }: SampleKey): Signed {
   const time = unixSeconds(at);
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  const signature = createMac("sha256", key, [`${id}.${time}.`, body]).digest("base64");
+  const signature = hmacOf(key, [`${id}.${time}.`, body], "base64");
   return { headers: { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": `v1,${signature}` } };
 }
 
@@ -172,7 +174,7 @@ const SIGNERS: Readonly<Record<string, Sign>> = {
     const parts = ["POST", decodeSigned(url), body, String(at)];
     return {
       headers: {
-        "x-hubspot-signature-v3": createMac("sha256", secret, parts).digest("base64"),
+        "x-hubspot-signature-v3": hmacOf(secret, parts, "base64"),
         "x-hubspot-request-timestamp": String(at),
       },
     };
@@ -182,7 +184,7 @@ const SIGNERS: Readonly<Record<string, Sign>> = {
   mailgun({ at, body }, { secret }) {
     const timestamp = unixSeconds(at);
     const token = randomBytes(25).toString("hex");
-    const signature = createMac("sha256", secret, [timestamp, token]).digest("hex");
+    const signature = hmacOf(secret, [timestamp, token], "hex");
     return { body: withMembers(body, (document) => ({ signature: { timestamp, token, signature }, ...document })) };
   },
   meta: bodyHmac("x-hub-signature-256", "hex", "sha256="),
@@ -201,14 +203,12 @@ const SIGNERS: Readonly<Record<string, Sign>> = {
   shopify: bodyHmac("x-shopify-hmac-sha256", "base64"),
   slack: v0Hmac({ time: "x-slack-request-timestamp", signature: "x-slack-signature" }),
   square: ({ url, body }, { secret }) => ({
-    headers: { "x-square-hmacsha256-signature": createMac("sha256", secret, [url, body]).digest("base64") },
+    headers: { "x-square-hmacsha256-signature": hmacOf(secret, [url, body], "base64") },
   }),
   "standard-webhooks": signStandard,
   stripe({ at, body }, { secret }) {
     const time = unixSeconds(at);
-    return {
-      headers: { "stripe-signature": `t=${time},v1=${createMac("sha256", secret, [`${time}.`, body]).digest("hex")}` },
-    };
+    return { headers: { "stripe-signature": `t=${time},v1=${hmacOf(secret, [`${time}.`, body], "hex")}` } };
   },
   /** What is no form is covered by its hash in the URL. */
   twilio({ url, headers, body }, { secret }) {
@@ -216,14 +216,15 @@ const SIGNERS: Readonly<Record<string, Sign>> = {
     const query = isForm ? "" : `bodySHA256=${createHash("sha256").update(body).digest("hex")}`;
     const end = isForm ? signedFields(new URLSearchParams(body.toString("utf8"))) : query;
     const mark = isForm ? "" : url.includes("?") ? "&" : "?";
-    return { query, headers: { "x-twilio-signature": createMac("sha1", secret, [url, mark, end]).digest("base64") } };
+    const signature = createMac("sha1", secret, [url, mark, end]).digest("base64");
+    return { ...(!isForm && { query }), headers: { "x-twilio-signature": signature } };
   },
   zendesk({ at, body }, { secret }) {
     const time = wholeSeconds(at);
     return {
       headers: {
         "x-zendesk-webhook-signature-timestamp": time,
-        "x-zendesk-webhook-signature": createMac("sha256", secret, [time, body]).digest("base64"),
+        "x-zendesk-webhook-signature": hmacOf(secret, [time, body], "base64"),
       },
     };
   },

@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema, type TSchemaOptions } from "typebox";
+import { Type, type Static, type TSchema } from "typebox";
 import {
   DEFAULT_TENANT,
   EVENT_ID_PATTERN,
@@ -69,8 +69,12 @@ function optional<Schema extends TSchema>(schema: Schema) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
 
-function textField(name: keyof typeof TEXT_RULES, description: string, more: TSchemaOptions) {
-  return optional(Type.String({ ...TEXT_RULES[name], description, ...more }));
+function textField(
+  name: keyof typeof TEXT_RULES,
+  description: string,
+  { examples, ...usual }: { default?: string; examples?: string[] },
+) {
+  return optional(Type.String({ ...TEXT_RULES[name], ...usual, description, ...(examples && { examples }) }));
 }
 
 /** One event as a producer may publish it. */
