@@ -162,13 +162,17 @@ const MAX_AT_ONCE = 500;
 export type EarlyRetries = ReturnType<typeof createEarlyRetries>;
 
 export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claims) {
+  /** Targets with a step that waits for its time, and the earliest time of the next step. */
+  const scheduled = new WeakSet<Target>();
+  const nextStepAt = new WeakMap<Target, number>();
+
   function step(target: Target): void {
-    target.earlyTimer = undefined;
+    scheduled.delete(target);
     const { mode, pace } = target;
     // A destination that fails again meanwhile is left alone; its next success begins the steps again.
     if (mode.isOpen || mode.failures > 0) return;
     target.hasWaitingRetries = false;
-    target.earlyAt = clock.now() + STEP_MS;
+    nextStepAt.set(target, clock.now() + STEP_MS);
     const accepted = pace.good + pace.goodBefore;
     const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, accepted));
     for (const lane of lanes.ofTarget(target)) if (lane.hasWaitingRetries) bringForward(lane, limit);
@@ -191,9 +195,11 @@ export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claim
 
   /** The lane's destination accepted a delivery. */
   function recordAccepted({ target }: Lane): void {
-    if (!target.hasWaitingRetries || target.earlyTimer !== undefined) return;
-    if (target.earlyAt <= clock.now()) return step(target);
-    target.earlyTimer = clock.setTimer(target.earlyAt, () => step(target));
+    if (!target.hasWaitingRetries || scheduled.has(target)) return;
+    const at = nextStepAt.get(target) ?? 0;
+    if (at <= clock.now()) return step(target);
+    scheduled.add(target);
+    clock.setTimer(at, () => step(target));
   }
 
   return { recordWaiting, recordAccepted };

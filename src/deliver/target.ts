@@ -1,4 +1,3 @@
-import type { Timer } from "../model/clock.ts";
 import { DEFAULT_RULES, type Mode, type TargetRules } from "../model/target.ts";
 import {
   closeMode,
@@ -60,26 +59,15 @@ export function createTarget({ mode, pace, notices }: TargetCondition, rules: Ta
     isDrained: true,
     /** This is being checked: meanwhile no more deliveries go to the fallbacks. */
     isCheckingDrain: false,
-    /** A lane of the target has retries that wait; and when some of them may next be brought forward. */
+    /** A lane of the target has retries that wait. */
     hasWaitingRetries: false,
-    earlyAt: 0,
-    earlyTimer: undefined as Timer | undefined,
   };
 }
 
 type NewTarget = ReturnType<typeof createTarget>;
 type TargetState = Omit<NewTarget, "mode"> & { readonly mode: ModeState };
 /** Facts without a rule: the part that finds them out sets them. */
-type SetByOthers =
-  | "rules"
-  | "isProbing"
-  | "check"
-  | "hastens"
-  | "isDrained"
-  | "isCheckingDrain"
-  | "hasWaitingRetries"
-  | "earlyAt"
-  | "earlyTimer";
+type SetByOthers = "rules" | "isProbing" | "check" | "hastens" | "isDrained" | "isCheckingDrain" | "hasWaitingRetries";
 
 /**
  * The target of one subscription, or of several that share it, with its current condition. What is read-only here is
