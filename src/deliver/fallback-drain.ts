@@ -6,9 +6,12 @@ import type { Scheduler } from "./scheduler.ts";
 import type { TargetLanes } from "./target-lanes.ts";
 import type { Target } from "./target.ts";
 
-export interface Undrained {
+interface Pair {
   forward: Subscription;
   fallback: Subscription;
+}
+
+export interface Undrained extends Pair {
   /** How many are left, as last known; undefined when it was never known. */
   left: number | undefined;
   /** The target waits for them in QUEUE, to keep the order; otherwise it went back to NORMAL without them. */
@@ -36,20 +39,6 @@ interface FallbackDrainOptions {
   /** The target was healthy for `drain_within_s`, and its queue was never seen empty. */
   onOverdue: (undrained: Undrained) => void;
   onFault: (error: unknown) => void;
-}
-
-interface Pair {
-  forward: Subscription;
-  fallback: Subscription;
-}
-
-interface Contents {
-  /** In the fallback's lane and in its queue; undefined when this is not known. */
-  left: number | undefined;
-  /** How many it has accepted in all. */
-  accepted: number;
-  /** It has accepted nothing since it was last seen empty. */
-  isUnused: boolean;
 }
 
 const USUAL_DRAIN_MS = 600_000;
@@ -87,17 +76,24 @@ export function createFallbackDrain(options: FallbackDrainOptions) {
     }
   }
 
-  async function countInFallback(fallback: Subscription): Promise<Contents> {
+  async function countInFallback(fallback: Subscription) {
     const [lane] = await store.reads.loadDeliveryCounters([fallback.seq]);
+    /** How many it has accepted in all. */
     const accepted = lane?.delivered ?? 0;
     const open = countOpen(lane);
     const waiting = await options.countQueue(fallback);
     if (waiting !== 0) emptySince.delete(fallback.seq);
     else if (!emptySince.has(fallback.seq)) emptySince.set(fallback.seq, clock.now());
+    /** It has accepted nothing since it was last seen empty. */
     const isUnused = accepted === (acceptedWhenEmpty.get(fallback.seq) ?? 0);
     // A queue that cannot be read holds nothing of ours if it got nothing.
     const left = waiting ?? (isUnused ? 0 : undefined);
-    return { left: left === undefined ? undefined : open + left, accepted, isUnused };
+    return {
+      /** In the fallback's lane and in its queue; undefined when this is not known. */
+      left: left === undefined ? undefined : open + left,
+      accepted,
+      isUnused,
+    };
   }
 
   /** Where messages that others hold are not counted, one look says nothing about them. */

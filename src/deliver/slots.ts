@@ -1,30 +1,5 @@
 import type { Lane } from "./lane.ts";
 
-/** Lanes that compete with each other, by tenant. */
-interface Pool {
-  readonly tenants: Map<string, TenantQueue>;
-  /** Those with lanes that wait, as a binary heap: with thousands of them, each attempt looks at only a few. */
-  readonly waiting: TenantQueue[];
-  inFlight: number;
-  /** The number of turns so far, over all pools. */
-  readonly turns: { count: number; waits: number };
-}
-
-interface TenantQueue {
-  inFlight: number;
-  /** The number of its last turn. */
-  servedAt: number;
-  /** Its place in `waiting`; undefined while nothing waits. */
-  place: number | undefined;
-  /** The number of its wait, over all pools. */
-  waitsAs: number;
-  /** Lanes that have never had an answer: they come first, to find out how fast they are. */
-  readonly fresh: Lane[];
-  /** Lanes with nothing in flight: they come next. */
-  readonly idle: Lane[];
-  readonly busy: Lane[];
-}
-
 const SHARE_OF_SLOW = 0.5;
 /** A slow lane gets a slot while its tenant has fewer than this many attempts for each free slot. */
 const PER_FREE = 1;
@@ -107,19 +82,43 @@ export function createSlots(maxInFlight: number) {
   };
 }
 
-function createPool(turns: Pool["turns"]): Pool {
-  return { tenants: new Map(), waiting: [], inFlight: 0, turns };
+/** Lanes that compete with each other, by tenant. */
+function createPool(turns: { count: number; waits: number }) {
+  return {
+    tenants: new Map<string, TenantQueue>(),
+    /** Those with lanes that wait, as a binary heap: with thousands of them, each attempt looks at only a few. */
+    waiting: [] as TenantQueue[],
+    inFlight: 0,
+    /** The number of turns so far, over all pools. */
+    turns,
+  };
 }
+
+type Pool = ReturnType<typeof createPool>;
+
+/** It starts behind those that wait already: otherwise a queue that is forgotten after each turn would always be first. */
+function createQueue(servedAt: number) {
+  return {
+    inFlight: 0,
+    /** The number of its last turn. */
+    servedAt,
+    /** Its place in `waiting`; undefined while nothing waits. */
+    place: undefined as number | undefined,
+    /** The number of its wait, over all pools. */
+    waitsAs: 0,
+    /** Lanes that have never had an answer: they come first, to find out how fast they are. */
+    fresh: [] as Lane[],
+    /** Lanes with nothing in flight: they come next. */
+    idle: [] as Lane[],
+    busy: [] as Lane[],
+  };
+}
+
+type TenantQueue = ReturnType<typeof createQueue>;
 
 function queueOf({ tenants, turns }: Pool, tenantId: string): TenantQueue {
   let queue = tenants.get(tenantId);
-  // A new queue starts behind those that wait already: otherwise a queue that is forgotten after each turn would always
-  // be first.
-  if (queue === undefined) {
-    const lists = { fresh: [], idle: [], busy: [] };
-    queue = { inFlight: 0, servedAt: turns.count, place: undefined, waitsAs: 0, ...lists };
-    tenants.set(tenantId, queue);
-  }
+  if (queue === undefined) tenants.set(tenantId, (queue = createQueue(turns.count)));
   return queue;
 }
 
