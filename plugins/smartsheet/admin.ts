@@ -6,30 +6,10 @@ import type { Manifest, SheetNames } from "./manifests.ts";
 import { ENABLED, checkWebhooks, mayBeEnabled, type CheckedWebhook, type CheckedWebhooks } from "./webhook-states.ts";
 import type { WebhookRegistry } from "./webhook-registry.ts";
 
-/**
- * Manages Smartsheet's webhooks for the sources of that kind, one operation at a time. The source need not be named if
- * there is only one.
- */
-export interface SmartsheetAdmin {
-  /** Makes sure that all sheets of the manifest, or those given, call the source. Repeating it changes nothing. */
-  register(source: string | undefined, sheetIds?: readonly string[]): Promise<RegisterReport>;
-  list(source: string | undefined): Promise<WebhookList>;
-  /** Removes useless webhooks: stale, duplicate, unlisted and ended ones. */
-  cleanup(source: string | undefined, options: { dryRun: boolean }): Promise<CleanupReport>;
-  /** Checks the webhooks of all sources that are set up, and enables those again that a failure has disabled. */
-  audit(shouldStop: () => boolean): Promise<AuditSummary>;
-}
-
 export interface SmartsheetSource {
   name: string;
   manifest: Manifest | undefined;
   pathToken: string | undefined;
-}
-
-export interface RegisterReport {
-  source: string;
-  callbackUrl: string;
-  sheets: readonly RegisteredSheet[];
 }
 
 export interface RegisteredSheet {
@@ -41,18 +21,6 @@ export interface RegisteredSheet {
   error: string | undefined;
 }
 
-export interface WebhookList extends CheckedWebhooks {
-  source: string;
-  callbackUrl: string;
-}
-
-export interface CleanupReport {
-  source: string;
-  callbackUrl: string;
-  dryRun: boolean;
-  webhooks: readonly CleanedWebhook[];
-}
-
 export interface CleanedWebhook {
   webhookId: string;
   sheetId: string;
@@ -62,7 +30,7 @@ export interface CleanedWebhook {
   error: string | undefined;
 }
 
-export interface AuditSummary {
+interface AuditSummary {
   [counted: string]: number;
   sources: number;
   active: number;
@@ -72,7 +40,7 @@ export interface AuditSummary {
   failed: number;
 }
 
-export interface SmartsheetAdminOptions {
+interface SmartsheetAdminOptions {
   /** Undefined without an access token. */
   client: SmartsheetClient | undefined;
   registry: WebhookRegistry;
@@ -92,7 +60,13 @@ const MAX_NAME = 50;
 const BY_OWNER = "DISABLED_BY_OWNER";
 const CREATE_TRIES = 3;
 
-export function createSmartsheetAdmin(options: SmartsheetAdminOptions): SmartsheetAdmin {
+export type SmartsheetAdmin = ReturnType<typeof createSmartsheetAdmin>;
+
+/**
+ * Manages Smartsheet's webhooks for the sources of that kind, one operation at a time. The source need not be named if
+ * there is only one.
+ */
+export function createSmartsheetAdmin(options: SmartsheetAdminOptions) {
   const { registry, publicUrl } = options;
   const inTurn = createTurns();
 
@@ -200,7 +174,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     return report;
   }
 
-  async function register(name: string | undefined, sheetIds?: readonly string[]): Promise<RegisterReport> {
+  async function register(name: string | undefined, sheetIds?: readonly string[]) {
     const prepared = prepare(name);
     const { source, callbackUrl, sheets } = prepared;
     if (sheets === undefined) {
@@ -226,14 +200,13 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     return { source, callbackUrl, sheets: reports };
   }
 
-  async function list(name: string | undefined): Promise<WebhookList> {
+  async function list(name: string | undefined) {
     const prepared = prepare(name);
     const { source, callbackUrl } = prepared;
-    const found = await check(prepared);
-    return { source, callbackUrl, webhooks: found.webhooks, missing: found.missing };
+    return { source, callbackUrl, ...(await check(prepared)) };
   }
 
-  async function cleanup(name: string | undefined, dryRun: boolean): Promise<CleanupReport> {
+  async function cleanup(name: string | undefined, dryRun: boolean) {
     const prepared = prepare(name);
     const { source, callbackUrl, sheets, client } = prepared;
     const { webhooks } = await check(prepared);
@@ -303,10 +276,13 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   }
 
   return {
-    register: (source, sheetIds) => inTurn(() => register(source, sheetIds)),
-    list: (source) => inTurn(() => list(source)),
-    cleanup: (source, { dryRun }) => inTurn(() => cleanup(source, dryRun)),
-    audit: (shouldStop) => inTurn(() => audit(shouldStop)),
+    /** Makes sure that all sheets of the manifest, or those given, call the source. Repeating it changes nothing. */
+    register: (source: string | undefined, sheetIds?: readonly string[]) => inTurn(() => register(source, sheetIds)),
+    list: (source: string | undefined) => inTurn(() => list(source)),
+    /** Removes useless webhooks: stale, duplicate, unlisted and ended ones. */
+    cleanup: (source: string | undefined, { dryRun }: { dryRun: boolean }) => inTurn(() => cleanup(source, dryRun)),
+    /** Checks the webhooks of all sources that are set up, and enables those again that a failure has disabled. */
+    audit: (shouldStop: () => boolean) => inTurn(() => audit(shouldStop)),
   };
 }
 
