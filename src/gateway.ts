@@ -5,19 +5,15 @@ import { createAccessLog } from "./telemetry/activity.ts";
 import { openAlerting, openBackground } from "./gateway/background.ts";
 import { openConfigured } from "./gateway/configured.ts";
 import { followChanges, openDelivery } from "./gateway/delivery.ts";
-import {
-  openCapacity,
-  openOutgoing,
-  openStorage,
-  type GatewayOptions,
-  type LaterParts,
-  type Start,
-} from "./gateway/start.ts";
+import type { Scheduler } from "./deliver/scheduler.ts";
+import { openCapacity, openOutgoing, openStorage, type GatewayOptions, type Start } from "./gateway/start.ts";
 import { openIntake, HTTP_CLOSE_MS, openRoutes, openServer } from "./gateway/intake.ts";
 import { createPartStack } from "./model/part-stack.ts";
 import { applyDeclared } from "./resources/apply-declared.ts";
 import { CONFIG } from "./resources/authors.ts";
 import { NotInEffect, startFollowing } from "./resources/registry.ts";
+import type { Sources } from "./resources/sources/sources.ts";
+import type { Subscriptions } from "./resources/subscriptions/subscriptions.ts";
 import { openSettingsRecord } from "./resources/settings-record.ts";
 
 export type { GatewayOptions } from "./gateway/start.ts";
@@ -47,14 +43,9 @@ export async function startGateway(config: Config, given: GatewayOptions): Promi
   const options = { ...given, activity: isLogged ? createAccessLog(logger) : given.activity };
   const parts = createPartStack();
   const logFault = (error: unknown) => logger.error({ error }, "unexpected fault");
-  let complete: LaterParts | undefined;
-  const later = () => {
-    if (complete === undefined) throw new Error("a part was called before all parts were created");
-    return complete;
-  };
-  const start: Start = { config, options, logger, logFault, parts, later };
+  const start: Start = { config, options, logger, logFault, parts };
   try {
-    const made = await openParts(start, (receiving) => (complete = receiving));
+    const made = await openParts(start);
     const stopping = addRunning(start, made);
     await run(start, made);
     const { url, newAdminKey } = await listen(start, made);
@@ -77,16 +68,22 @@ const SIGN_IN_LINK_MS = 24 * 3_600_000;
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Each part is created from the parts before it; `fill` gives the few that are asked by parts before them. */
-async function openParts(start: Start, fill: (parts: LaterParts) => void) {
+/**
+ * Each part is created from the parts before it. Three are asked by parts before them, which must not call them before
+ * all are created; a part that only has to hear of something listens to an event.
+ */
+async function openParts(start: Start) {
   const storage = await openStorage(start);
   const capable = { ...storage, ...openCapacity(start, storage) };
-  const founded = { ...capable, ...openOutgoing(start, capable) };
-  const configured = { ...founded, ...(await openConfigured(start, founded)) };
+  const asked = {
+    scheduler: (): Scheduler => delivering.scheduler,
+    sources: (): Sources => receiving.sources,
+  };
+  const founded = { ...capable, ...openOutgoing(start, capable, (): Subscriptions => configured.subscriptions) };
+  const configured = { ...founded, ...(await openConfigured(start, founded, asked)) };
   const delivering = { ...configured, ...openDelivery(start, configured) };
   followChanges(delivering);
   const receiving = { ...delivering, ...(await openIntake(start, delivering)) };
-  fill(receiving);
   // Parts that are opened after the listener are closed before it.
   const listening = { ...receiving, ...openServer(start, receiving) };
   const background = { ...listening, ...openBackground(start, listening) };
@@ -97,7 +94,7 @@ async function openParts(start: Start, fill: (parts: LaterParts) => void) {
 }
 
 /** Applies what the configuration declares. */
-async function takeOver({ config: started, logger }: Start, made: Parts, config: Config): Promise<void> {
+async function applyConfig({ config: started, logger }: Start, made: Parts, config: Config): Promise<void> {
   const { registry, eventTypes, tenants, sources, sharedTargets: targets, subscriptions, subscriptionLanes } = made;
   const declared = {
     ...config,
@@ -108,7 +105,7 @@ async function takeOver({ config: started, logger }: Start, made: Parts, config:
   );
   made.reloadAlerts(config.alerts);
   made.setChannels(config.alerts.channels);
-  // Other settings than these are taken over at the next start.
+  // Other settings than these apply at the next start.
   await made.settingsRecord.note(listSettings(started, config.alerts, made.masterKey)).catch((error: unknown) => {
     // What was declared is in effect already.
     logger.error({ error }, "the change of settings could not be recorded in the audit log");
@@ -145,7 +142,7 @@ async function run(start: Start, made: Parts): Promise<void> {
     else logger.warn(recovered, "the last run did not stop cleanly, recovering");
   }
   await store.audit.begin(clock.wall());
-  await takeOver(start, made, config);
+  await applyConfig(start, made, config);
   made.plugins.start();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
@@ -176,7 +173,10 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
   const newAdminKey = keys.hasAny ? undefined : await makeAdminKey(made, config.publicUrl ?? url);
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
   if (config.anySource && !isLoopbackHost(config.host)) {
-    logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
+    logger.warn(
+      { host: config.host },
+      "undeclared source names are accepted from other machines, because any_source is on",
+    );
   }
   return { url, newAdminKey };
 }
@@ -184,14 +184,14 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
 async function makeAdminKey({ keys, clock }: Parts, url: string): Promise<NewAdminKey> {
   const { entry, key = "" } = await keys.create({ name: "first admin key", scopes: ["admin"] });
   const token = await keys.makeSignIn(entry.id, clock.wall() + SIGN_IN_LINK_MS);
-  // What stands behind # is sent to nobody; the page takes it from there.
+  // The fragment is not sent to the server; the page reads it.
   return { key, signInUrl: new URL(`/sign-in#token=${token}`, url).href };
 }
 
 async function reload(start: Start, made: Parts, config: Config): Promise<void> {
   const { logger } = start;
   try {
-    await takeOver(start, made, config);
+    await applyConfig(start, made, config);
     logger.info("configuration reloaded");
   } catch (error) {
     if (!(error instanceof NotInEffect)) throw error;

@@ -3,33 +3,13 @@ import { TEXT_SECRET } from "../../src/model/secrets.ts";
 import { createTurns } from "../../src/model/clock.ts";
 import type { RemoteWebhook, SmartsheetClient } from "./client.ts";
 import type { Manifest, SheetNames } from "./manifests.ts";
-import { ENABLED, judgeWebhooks, mayBeEnabled, type JudgedWebhook, type Judgement } from "./webhook-states.ts";
+import { ENABLED, checkWebhooks, mayBeEnabled, type CheckedWebhook, type CheckedWebhooks } from "./webhook-states.ts";
 import type { WebhookRegistry } from "./webhook-registry.ts";
-
-/**
- * Manages Smartsheet's webhooks for the sources of that kind, one operation at a time. The source need not be named if
- * there is only one.
- */
-export interface SmartsheetAdmin {
-  /** Makes sure that all sheets of the manifest, or those given, call the source. Repeating it changes nothing. */
-  register(source: string | undefined, sheetIds?: readonly string[]): Promise<RegisterReport>;
-  list(source: string | undefined): Promise<WebhookList>;
-  /** Removes useless webhooks: stale, duplicate, unlisted and ended ones. */
-  cleanup(source: string | undefined, options: { dryRun: boolean }): Promise<CleanupReport>;
-  /** Checks the webhooks of all sources that are set up, and enables those again that a failure has disabled. */
-  audit(shouldStop: () => boolean): Promise<AuditSummary>;
-}
 
 export interface SmartsheetSource {
   name: string;
   manifest: Manifest | undefined;
   pathToken: string | undefined;
-}
-
-export interface RegisterReport {
-  source: string;
-  callbackUrl: string;
-  sheets: readonly RegisteredSheet[];
 }
 
 export interface RegisteredSheet {
@@ -41,28 +21,16 @@ export interface RegisteredSheet {
   error: string | undefined;
 }
 
-export interface WebhookList extends Judgement {
-  source: string;
-  callbackUrl: string;
-}
-
-export interface CleanupReport {
-  source: string;
-  callbackUrl: string;
-  dryRun: boolean;
-  webhooks: readonly CleanedWebhook[];
-}
-
 export interface CleanedWebhook {
   webhookId: string;
   sheetId: string;
-  state: JudgedWebhook["state"];
+  state: CheckedWebhook["state"];
   /** `kept`: not removed, because it may be the only webhook of its sheet. */
   outcome: "removed" | "would_remove" | "kept" | "failed";
   error: string | undefined;
 }
 
-export interface AuditSummary {
+interface AuditSummary {
   [counted: string]: number;
   sources: number;
   active: number;
@@ -72,7 +40,7 @@ export interface AuditSummary {
   failed: number;
 }
 
-export interface SmartsheetAdminOptions {
+interface SmartsheetAdminOptions {
   /** Undefined without an access token. */
   client: SmartsheetClient | undefined;
   registry: WebhookRegistry;
@@ -92,7 +60,13 @@ const MAX_NAME = 50;
 const BY_OWNER = "DISABLED_BY_OWNER";
 const CREATE_TRIES = 3;
 
-export function createSmartsheetAdmin(options: SmartsheetAdminOptions): SmartsheetAdmin {
+export type SmartsheetAdmin = ReturnType<typeof createSmartsheetAdmin>;
+
+/**
+ * Manages Smartsheet's webhooks for the sources of that kind, one operation at a time. The source need not be named if
+ * there is only one.
+ */
+export function createSmartsheetAdmin(options: SmartsheetAdminOptions) {
   const { registry, publicUrl } = options;
   const inTurn = createTurns();
 
@@ -133,8 +107,8 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   }
   type Prepared = ReturnType<typeof prepare>;
 
-  async function judge({ source, client, callbackUrl, sheets }: Prepared): Promise<Judgement> {
-    return judgeWebhooks(await client.listWebhooks(), registry.list(source), sheets, callbackUrl);
+  async function check({ source, client, callbackUrl, sheets }: Prepared): Promise<CheckedWebhooks> {
+    return checkWebhooks(await client.listWebhooks(), registry.list(source), sheets, callbackUrl);
   }
 
   async function remember({ source, client }: Prepared, remote: RemoteWebhook): Promise<void> {
@@ -159,7 +133,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
       } catch (error) {
         const isOpen = error instanceof PosthornError && error.details?.["may_have_happened"] === true;
         if (!isOpen) throw error;
-        const { webhooks } = await judge(prepared);
+        const { webhooks } = await check(prepared);
         const made = webhooks.find((one) => one.sheetId === sheetId && isInUse(one))?.remote;
         if (made !== undefined) return made;
         if (tries === CREATE_TRIES) throw error;
@@ -200,7 +174,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     return report;
   }
 
-  async function register(name: string | undefined, sheetIds?: readonly string[]): Promise<RegisterReport> {
+  async function register(name: string | undefined, sheetIds?: readonly string[]) {
     const prepared = prepare(name);
     const { source, callbackUrl, sheets } = prepared;
     if (sheets === undefined) {
@@ -216,7 +190,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
         },
       );
     }
-    const { webhooks } = await judge(prepared);
+    const { webhooks } = await check(prepared);
     const reports: RegisteredSheet[] = [];
     for (const sheet of sheets) {
       if (sheetIds?.includes(sheet[0]) === false) continue;
@@ -226,17 +200,16 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     return { source, callbackUrl, sheets: reports };
   }
 
-  async function list(name: string | undefined): Promise<WebhookList> {
+  async function list(name: string | undefined) {
     const prepared = prepare(name);
     const { source, callbackUrl } = prepared;
-    const judgement = await judge(prepared);
-    return { source, callbackUrl, webhooks: judgement.webhooks, missing: judgement.missing };
+    return { source, callbackUrl, ...(await check(prepared)) };
   }
 
-  async function cleanup(name: string | undefined, dryRun: boolean): Promise<CleanupReport> {
+  async function cleanup(name: string | undefined, dryRun: boolean) {
     const prepared = prepare(name);
     const { source, callbackUrl, sheets, client } = prepared;
-    const { webhooks } = await judge(prepared);
+    const { webhooks } = await check(prepared);
     const served = new Set(webhooks.filter(({ state }) => state === "active").map(({ sheetId }) => sheetId));
     const cleaned: CleanedWebhook[] = [];
     for (const { webhookId, sheetId, state } of webhooks.filter(isUseless)) {
@@ -261,7 +234,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
 
   async function auditSource(name: string, summary: AuditSummary, shouldStop: () => boolean): Promise<void> {
     const prepared = prepare(name);
-    const { webhooks, missing } = await judge(prepared);
+    const { webhooks, missing } = await check(prepared);
     summary.missing += missing.length;
     if (missing.length > 0)
       options.onMissing(
@@ -303,18 +276,21 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   }
 
   return {
-    register: (source, sheetIds) => inTurn(() => register(source, sheetIds)),
-    list: (source) => inTurn(() => list(source)),
-    cleanup: (source, { dryRun }) => inTurn(() => cleanup(source, dryRun)),
-    audit: (shouldStop) => inTurn(() => audit(shouldStop)),
+    /** Makes sure that all sheets of the manifest, or those given, call the source. Repeating it changes nothing. */
+    register: (source: string | undefined, sheetIds?: readonly string[]) => inTurn(() => register(source, sheetIds)),
+    list: (source: string | undefined) => inTurn(() => list(source)),
+    /** Removes useless webhooks: stale, duplicate, unlisted and ended ones. */
+    cleanup: (source: string | undefined, { dryRun }: { dryRun: boolean }) => inTurn(() => cleanup(source, dryRun)),
+    /** Checks the webhooks of all sources that are set up, and enables those again that a failure has disabled. */
+    audit: (shouldStop: () => boolean) => inTurn(() => audit(shouldStop)),
   };
 }
 
-function isInUse({ state }: JudgedWebhook): boolean {
+function isInUse({ state }: CheckedWebhook): boolean {
   return state === "active" || state === "disabled";
 }
 
-function isUseless({ state }: JudgedWebhook): boolean {
+function isUseless({ state }: CheckedWebhook): boolean {
   return !["active", "disabled", "foreign"].includes(state);
 }
 

@@ -1,4 +1,6 @@
+import type { Static } from "typebox";
 import type { CommandTools } from "../../src/plugin.ts";
+import type { SmartsheetCleanup, SmartsheetRegistration, SmartsheetWebhooks } from "./routes.docs.ts";
 
 interface SmartsheetFlags {
   json?: boolean;
@@ -6,30 +8,9 @@ interface SmartsheetFlags {
   dryRun?: boolean;
 }
 
-interface ListAnswer {
-  source: string;
-  callback_url: string;
-  webhooks: {
-    webhook_id: string;
-    sheet_id: string;
-    sheet_name: string | null;
-    callback_url: string | null;
-    state: string;
-    reason: string | null;
-    last_callback_at: string | null;
-  }[];
-  missing: { sheet_id: string; sheet_name: string }[];
-}
-
-interface RegisterAnswer {
-  source: string;
-  callback_url: string;
-  sheets: { sheet_id: string; sheet_name: string; outcome: string; webhook_id: string | null; error: string | null }[];
-}
-
-interface CleanupAnswer {
-  webhooks: { webhook_id: string; sheet_id: string; state: string; outcome: string; error: string | null }[];
-}
+type ListAnswer = Static<typeof SmartsheetWebhooks>;
+type RegisterAnswer = Static<typeof SmartsheetRegistration>;
+type CleanupAnswer = Static<typeof SmartsheetCleanup>;
 
 const KIND = "smartsheet";
 const PATH = "/api/v1/smartsheet/webhooks";

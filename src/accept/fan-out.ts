@@ -1,4 +1,4 @@
-import type { Accepted, Done, Forward, Rejected, Stored } from "../model/accepted.ts";
+import { type Accepted, type Done, type Forward, type Rejected, type Stored, rejectedBy } from "../model/accepted.ts";
 import type { Clock } from "../model/clock.ts";
 import { isDamage, PosthornError } from "../model/errors.ts";
 import { hopsOf, originIdOf } from "../model/event.ts";
@@ -17,6 +17,8 @@ import { type Router, takesFrom } from "./router.ts";
  */
 export type IncomingEvent = Readonly<NewEvent>;
 
+type Ageing = Pick<IncomingEvent, "dueAt" | "expiresAt">;
+
 /** The rows of an event that another transaction writes, and a callback for its result. */
 export interface Plan {
   event: IncomingEvent;
@@ -24,25 +26,8 @@ export interface Plan {
   done: Done<Accepted>;
 }
 
-/** Writes an event and its deliveries in one transaction. A fan-out too large for one transaction continues from a cursor. */
-export interface FanOut {
-  /** `done` is called when event and deliveries are on disk. */
-  accept(event: IncomingEvent, done: Done<Accepted>): void;
-  /** The same, but only for these subscriptions; their patterns and filters are not asked. */
-  acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: Done<Accepted>): void;
-  /**
-   * Plans the deliveries of an event that the caller writes in a transaction of its own. The caller then calls `done`.
-   * No planned delivery is claimed on insert, because a plan may be dropped. Before `resume` has run, the event is left to it.
-   */
-  plan(event: IncomingEvent): Plan;
-  /** Completes fan-outs that a crash interrupted. Must run before new events are accepted. */
-  resume(): Promise<void>;
-  /** Resolves when all running fan-outs are complete. */
-  settled(): Promise<void>;
-}
-
 /** The scheduler, as the fan-out needs it. */
-export interface Deliverer {
+interface Deliverer {
   /** Whether a delivery may be claimed on insert. Its place is reserved until it is written or released. */
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number, isTest: boolean): boolean;
   unreserve(subscription: Subscription): void;
@@ -51,10 +36,10 @@ export interface Deliverer {
   /** The fallback that gets the delivery because its target is down; undefined when there is none. */
   divert(subscription: Subscription, dueAt: number): Subscription | undefined;
   /** A new delivery waits in the table. */
-  notePending(subscription: Subscription, dueAt: number): void;
+  recordPending(subscription: Subscription, dueAt: number): void;
 }
 
-export interface FanOutOptions {
+interface FanOutOptions {
   store: Store;
   router: Router;
   scheduler: Deliverer;
@@ -65,7 +50,10 @@ export interface FanOutOptions {
 /** After a fault of the store. */
 const AGAIN_MS = 1000;
 
-export function createFanOut({ store, router, scheduler, clock, onUnmatched }: FanOutOptions): FanOut {
+export type FanOut = ReturnType<typeof createFanOut>;
+
+/** Writes an event and its deliveries in one transaction. A fan-out too large for one transaction continues from a cursor. */
+export function createFanOut({ store, router, scheduler, clock, onUnmatched }: FanOutOptions) {
   const maxDeliveries = store.limits.maxRows - 1;
   const running = new Set<Promise<void>>();
   let isResumed = false;
@@ -80,6 +68,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     return { subscriptionSeq: seq, claim, ordered, expiresAt };
   }
 
+  /** Accepts an event for these subscriptions; their patterns and filters are not asked. */
   function acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: Done<Accepted>): void {
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
     // An expired delivery must wait in the lane, where it is found and becomes a dead letter.
@@ -115,7 +104,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         deliveries.push(toDelivery(subscription, event, claim));
         if (claim) content ??= contentOf(event);
       }
-      store.events.accept(isPartial ? withCursor(event, cursorAfter(first)) : event, deliveries, answer);
+      store.events.accept(isPartial ? { ...event, fanOutCursor: cursorAfter(first) } : event, deliveries, answer);
     } catch (error) {
       unreserveAll();
       throw error;
@@ -164,7 +153,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         } else if (deliveries[i]?.claim === true) {
           scheduler.unreserve(subscription);
         } else {
-          scheduler.notePending(subscription, event.dueAt);
+          scheduler.recordPending(subscription, event.dueAt);
         }
       } catch (error) {
         fault ??= { error };
@@ -202,7 +191,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         isLast ? undefined : step.at(-1)?.seq,
       );
       onStep?.(step.length);
-      for (const subscription of step) scheduler.notePending(subscription, event.dueAt);
+      for (const subscription of step) scheduler.recordPending(subscription, event.dueAt);
     }
   }
 
@@ -233,16 +222,22 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   }
 
   return {
-    accept: (event, done) => acceptFor(event, chooseLanes(event), done),
+    /** `done` is called when event and deliveries are on disk. */
+    accept: (event: IncomingEvent, done: Done<Accepted>): void => acceptFor(event, chooseLanes(event), done),
     acceptFor,
-    plan(event) {
+    /**
+     * Plans the deliveries of an event that the caller writes in a transaction of its own. The caller then calls `done`.
+     * No planned delivery is claimed on insert, because a plan may be dropped. Before `resume` has run, the event is left
+     * to it.
+     */
+    plan(event: IncomingEvent): Plan {
       const subscriptions = isResumed ? chooseLanes(event) : [];
       const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
       const deliveries = first.map((subscription) => toDelivery(subscription, event, false));
       const isPartial = first.length < subscriptions.length;
       const cursor = isPartial ? cursorAfter(first) : isResumed ? undefined : 0;
       return {
-        event: cursor === undefined ? event : withCursor(event, cursor),
+        event: cursor === undefined ? event : { ...event, fanOutCursor: cursor },
         deliveries,
         done(result) {
           if (result.kind !== "stored") return;
@@ -251,7 +246,8 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         },
       };
     },
-    async resume() {
+    /** Completes fan-outs that a crash interrupted. Must run before new events are accepted. */
+    async resume(): Promise<void> {
       isResumed = true;
       for (const event of await store.events.loadUnfinishedFanOuts()) {
         // A subscription created in between gets the event too: a wall clock that was set back must not exclude it.
@@ -262,7 +258,8 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         await continueFanOut(event.eventSeq, event, rest);
       }
     },
-    async settled() {
+    /** Resolves when all running fan-outs are complete. */
+    async settled(): Promise<void> {
       await Promise.all(running);
     },
   };
@@ -270,13 +267,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
 
 /** The result of an event at which a step has thrown an error. */
 export function notAccepted(fault: unknown): Rejected {
-  const error =
-    fault instanceof PosthornError
-      ? fault
-      : new PosthornError("internal_error", "The event could not be accepted. See the gateway's log.", {
-          cause: fault,
-        });
-  return { kind: "rejected", stage: "accept", error };
+  return rejectedBy(fault, "accept", "The event could not be accepted.");
 }
 
 /** Every field by name: with a spread, V8 gives each object a hidden class of its own. */
@@ -307,17 +298,8 @@ function countForSeveral(subscriptions: readonly Subscription[]): number {
   return count;
 }
 
-function withCursor(event: IncomingEvent, fanOutCursor: number): IncomingEvent {
-  return { ...event, fanOutCursor };
-}
-
 /** Only unordered subscriptions are sorted by age, so only they can be continued from a cursor. */
 function cursorAfter(subscriptions: readonly Subscription[]): number {
   const last = subscriptions.at(-1);
   return last === undefined || last.ordered ? 0 : last.seq;
-}
-
-interface Ageing {
-  expiresAt: number | undefined;
-  dueAt: number;
 }

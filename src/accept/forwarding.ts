@@ -8,31 +8,7 @@ import type { IncomingEvent } from "./fan-out.ts";
 import type { Router } from "./router.ts";
 import type { Clock, Timer } from "../model/clock.ts";
 
-/**
- * Senders that wait for the first attempt of their webhook. Waiting changes nothing for the delivery: it continues even
- * if the sender disconnects.
- */
-export interface Forwards {
-  /**
-   * Calls `done` once: with the result of an attempt, or with `queued` when there is no point in waiting any longer.
-   */
-  wait(forward: AwaitedForward, done: (result: ForwardResult) => void): void;
-  isAwaited(eventId: string, subscriptionSeq: number): boolean;
-  /** An attempt was made. */
-  note(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
-  /**
-   * Whether the first delivery of an ordering key waits for a retry. If so, no sender waits for the deliveries behind
-   * it.
-   */
-  noteHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
-  isBehindWaiting(subscriptionSeq: number, orderingKey: string | undefined): boolean;
-  /** The deliveries of this subscription are kept for later. */
-  giveUp(subscriptionSeq: number): void;
-  /** Ends all waits, and lets no new ones begin. */
-  stop(): void;
-}
-
-export interface ForwardsOptions {
+interface ForwardsOptions {
   clock: Clock;
   /** Called when a sender gets its answer; `tookMs` counts from the arrival of the webhook. */
   onAnswer?: ((result: ForwardResult, tookMs: number) => void) | undefined;
@@ -48,7 +24,13 @@ interface Waiting {
 /** Per subscription. Senders behind a key beyond this number wait as long as all others. */
 const MAX_WAITING_HEADS = 10_000;
 
-export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
+type Forwards = ReturnType<typeof createForwards>;
+
+/**
+ * Senders that wait for the first attempt of their webhook. Waiting changes nothing for the delivery: it continues even
+ * if the sender disconnects.
+ */
+export function createForwards({ clock, onAnswer }: ForwardsOptions) {
   const waiting = new Map<string, Waiting>();
   /** Ordering keys by subscription. */
   const waitingHeads = new Map<number, Set<string>>();
@@ -63,22 +45,27 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
   }
 
   return {
-    wait({ eventId, subscriptionSeq, orderingKey, isUnderWay, receivedAt, answerWithinMs = FORWARD_WITHIN_MS }, done) {
+    /** Calls `done` once: with the result of an attempt, or with `queued` when there is no point in waiting any longer. */
+    wait(forward: AwaitedForward, done: Done<ForwardResult>): void {
+      const { eventId, subscriptionSeq, orderingKey, isUnderWay, receivedAt } = forward;
       const answer = (result: ForwardResult) => {
         onAnswer?.(result, Math.max(0, clock.now() - receivedAt));
         done(result);
       };
       if (!isUnderWay || isStopping) return answer("queued");
-      const until = receivedAt + Math.min(answerWithinMs, FORWARD_WITHIN_MS);
+      const until = receivedAt + Math.min(forward.answerWithinMs ?? FORWARD_WITHIN_MS, FORWARD_WITHIN_MS);
       const timer = clock.setTimer(until, () => end(eventId, "queued"));
       waiting.set(eventId, { subscriptionSeq, orderingKey, timer, end: answer });
     },
-    isAwaited: (eventId, subscriptionSeq) => waiting.get(eventId)?.subscriptionSeq === subscriptionSeq,
-    note(eventId, subscriptionSeq, result) {
+    isAwaited: (eventId: string, subscriptionSeq: number): boolean =>
+      waiting.get(eventId)?.subscriptionSeq === subscriptionSeq,
+    /** An attempt was made. */
+    recordAttempt(eventId: string, subscriptionSeq: number, result: ForwardResult): void {
       if (waiting.size === 0 || waiting.get(eventId)?.subscriptionSeq !== subscriptionSeq) return;
       end(eventId, result);
     },
-    noteHead(subscriptionSeq, orderingKey = "", isWaiting) {
+    /** While the first delivery of an ordering key waits for a retry, no sender waits for the deliveries behind it. */
+    recordHead(subscriptionSeq: number, orderingKey: string | undefined = "", isWaiting: boolean): void {
       const heads = waitingHeads.get(subscriptionSeq);
       if (!isWaiting) {
         if (heads?.delete(orderingKey) === true && heads.size === 0) waitingHeads.delete(subscriptionSeq);
@@ -90,40 +77,24 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
         if (one.subscriptionSeq === subscriptionSeq && (one.orderingKey ?? "") === orderingKey) end(eventId, "queued");
       }
     },
-    isBehindWaiting: (subscriptionSeq, orderingKey = "") =>
+    isBehindWaiting: (subscriptionSeq: number, orderingKey = ""): boolean =>
       waitingHeads.get(subscriptionSeq)?.has(orderingKey) === true,
-    giveUp(subscriptionSeq) {
+    /** The deliveries of this subscription are kept for later. */
+    giveUp(subscriptionSeq: number): void {
       for (const [eventId, one] of waiting) if (one.subscriptionSeq === subscriptionSeq) end(eventId, "queued");
     },
-    stop() {
+    /** Ends all waits, and lets no new ones begin. */
+    stop(): void {
       isStopping = true;
       for (const eventId of waiting.keys()) end(eventId, "queued");
     },
   };
 }
 
-/** What a forwarded webhook needs beyond being stored. */
-export interface Forwarding {
-  /**
-   * Adds the sender's credentials that must be forwarded to the event. The stored request has headers with secrets
-   * masked; the credentials are stored encrypted next to it.
-   */
-  keepCredentials(event: IncomingEvent, headers: IncomingHttpHeaders): IncomingEvent;
-  /** Must be called when this subscription was created, changed or deleted. */
-  refresh(subscription: Pick<Subscription, "seq">): void;
-  /** Calls `done` when the sender need not wait any longer. */
-  wait(event: IncomingEvent, forward: Forward, source: Source, done: Done<ForwardResult>): void;
-}
-
-export interface ForwardingOptions {
-  /** The waiting senders, by subscription. */
-  forwards: {
-    wait(forward: AwaitedForward, done: Done<ForwardResult>): void;
-    giveUp(subscriptionSeq: number): void;
-    isBehindWaiting(subscriptionSeq: number, orderingKey: string | undefined): boolean;
-  };
+interface ForwardingOptions {
+  forwards: Pick<Forwards, "wait" | "giveUp" | "isBehindWaiting">;
   credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
-  governor: { noteAwaited(): void };
+  governor: { recordAwaited(): void };
   router: Pick<Router, "match">;
   scheduler: {
     findMode(subscriptionSeq: number): { readonly isOpen: boolean } | undefined;
@@ -136,7 +107,10 @@ export interface ForwardingOptions {
   };
 }
 
-export function createForwarding(options: ForwardingOptions): Forwarding {
+export type Forwarding = ReturnType<typeof createForwarding>;
+
+/** What a forwarded webhook needs beyond being stored. */
+export function createForwarding(options: ForwardingOptions) {
   const { forwards, credentials, governor, router, scheduler, subscriptions } = options;
   /** Whether any subscription forwards credentials; undefined when this must be determined again. */
   let isWanted: boolean | undefined;
@@ -150,14 +124,18 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
   }
 
   return {
-    keepCredentials(event, headers) {
-      isWanted ??= subscriptions.list(undefined).some((one) => credentialsOf(one).length > 0);
+    /**
+     * Adds the sender's credentials that must be forwarded to the event. The stored request has headers with secrets
+     * masked; the credentials are stored encrypted next to it.
+     */
+    keepCredentials(event: IncomingEvent, headers: IncomingHttpHeaders): IncomingEvent {
+      isWanted ??= subscriptions.list(undefined).some(({ credentials = [] }) => credentials.length > 0);
       if (!isWanted || event.request === undefined) return event;
       let kept: Record<string, string> | undefined;
       for (const subscription of router.match(event.tenantId, event.type)) {
         // The fallback matches no events itself; it gets those that this subscription cannot forward.
         for (const one of [subscription, subscriptions.findFallback(subscription)]) {
-          for (const name of one === undefined ? [] : credentialsOf(one)) {
+          for (const name of one?.credentials ?? []) {
             const value = headers[name];
             if (typeof value === "string" && value !== "") (kept ??= {})[name] = value;
           }
@@ -166,12 +144,14 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       if (kept === undefined) return event;
       return { ...event, request: addSealed(event.request, credentials.seal(event, kept)) };
     },
-    refresh({ seq }) {
+    /** Must be called when this subscription was created, changed or deleted. */
+    refresh({ seq }: Pick<Subscription, "seq">): void {
       isWanted = undefined;
       if (subscriptions.find(seq)?.status !== "active") forwards.giveUp(seq);
     },
-    wait(event, forward, source, done) {
-      governor.noteAwaited();
+    /** Calls `done` when the sender need not wait any longer. */
+    wait(event: IncomingEvent, forward: Forward, source: Source, done: Done<ForwardResult>): void {
+      governor.recordAwaited();
       const awaited: AwaitedForward = {
         eventId: event.id,
         subscriptionSeq: forward.subscriptionSeq,
@@ -184,8 +164,4 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       forwards.wait(awaited, done);
     },
   };
-}
-
-function credentialsOf({ credentials = [] }: Subscription): readonly string[] {
-  return credentials;
 }

@@ -11,35 +11,26 @@ import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../model/pattern.t
 import type { Draft } from "../resources/draft.ts";
 import type { Router } from "./router.ts";
 
-/** The one stage that every event passes on its way into the store: it is metered, counted, routed and written. */
-export interface Ingest {
-  /**
-   * Calls `done` once, whatever fails; an event that it reports as stored is on disk. `to`: only these subscriptions get
-   * the event.
-   */
-  accept: Accept;
-  /** The same without quotas: a tenant whose backlog is too long must still be told why. */
-  acceptOwn: Accept;
-  /** Plans one of the gateway's own events, which another transaction writes; see `FanOut`. */
-  plan: (event: IncomingEvent) => Plan;
-}
-
+/**
+ * Calls `done` once, whatever fails; an event that it reports as stored is on disk. `to`: only these subscriptions get
+ * the event.
+ */
 export type Accept = (event: IncomingEvent, done: Done<Accepted>, to?: readonly Subscription[]) => void;
 
 /** A tenant's quotas and what it has used of them. */
 export interface Meter {
   /** Returns why this event cannot be accepted now. Otherwise the event is counted until `end` is called. */
-  refuse(event: MeteredEvent): PosthornError | undefined;
+  begin(event: MeteredEvent): PosthornError | undefined;
   end(event: MeteredEvent, stored: { deliveries: number } | undefined): void;
 }
 
 export type MeteredEvent = Pick<IncomingEvent, "origin"> & { readonly body: { readonly length: number } };
 
-export interface IngestOptions {
+interface IngestOptions {
   fanOut: Pick<FanOut, "accept" | "acceptFor" | "plan">;
   /** Undefined for a tenant without limits, as most are. */
   quotas: { find(tenantId: string): Meter | undefined };
-  governor: { noteAccepted(): void };
+  governor: { recordAccepted(): void };
   /** Events between accept and commit. */
   work: Pick<Work, "unwrittenEvents">;
   metrics: Pick<Metrics, "countEvent">;
@@ -47,7 +38,10 @@ export interface IngestOptions {
   disk: { noteFull(): void };
 }
 
-export function createIngest(options: IngestOptions): Ingest {
+export type Ingest = ReturnType<typeof createIngest>;
+
+/** The one stage that every event passes on its way into the store: it is metered, counted, routed and written. */
+export function createIngest(options: IngestOptions) {
   const { fanOut, quotas, governor, work, metrics, statistics, disk } = options;
 
   /** Counts a result, and passes it on. */
@@ -62,9 +56,10 @@ export function createIngest(options: IngestOptions): Ingest {
     }
   }
 
+  /** Without quotas: a tenant whose backlog is too long must still be notified. */
   const acceptOwn: Accept = (event, done, to) => {
     Object.freeze(event);
-    governor.noteAccepted();
+    governor.recordAccepted();
     work.unwrittenEvents++;
     const answer = (result: Accepted) => {
       work.unwrittenEvents--;
@@ -82,31 +77,34 @@ export function createIngest(options: IngestOptions): Ingest {
   function beginMetering(event: IncomingEvent): Meter | PosthornError | undefined {
     try {
       const meter = quotas.find(event.tenantId);
-      return meter?.refuse(event) ?? meter;
+      return meter?.begin(event) ?? meter;
     } catch (error) {
       return notAccepted(error).error;
     }
   }
 
+  const accept: Accept = (event, done, to) => {
+    const meter = beginMetering(event);
+    if (meter === undefined) return acceptOwn(event, done, to);
+    if (meter instanceof PosthornError) return done({ kind: "rejected", stage: "accept", error: meter });
+    const answer = (result: Accepted) => {
+      meter.end(event, result.kind === "stored" ? result : undefined);
+      done(result);
+    };
+    acceptOwn(event, answer, to);
+  };
+
   return {
-    accept(event, done, to) {
-      const meter = beginMetering(event);
-      if (meter === undefined) return acceptOwn(event, done, to);
-      if (meter instanceof PosthornError) return done({ kind: "rejected", stage: "accept", error: meter });
-      const answer = (result: Accepted) => {
-        meter.end(event, result.kind === "stored" ? result : undefined);
-        done(result);
-      };
-      acceptOwn(event, answer, to);
-    },
+    accept,
     acceptOwn,
-    plan(event) {
+    /** Plans one of the gateway's own events, which another transaction writes; see `FanOut`. */
+    plan(event: IncomingEvent): Plan {
       const planned = fanOut.plan(event);
       const done = (result: Accepted) => {
         metrics.countEvent(nameOf(result));
         planned.done(result);
       };
-      return { event: planned.event, deliveries: planned.deliveries, done };
+      return { ...planned, done };
     },
   };
 }
@@ -164,17 +162,6 @@ function endSpan(span: RunningSpan, result: Accepted): void {
   }
 }
 
-/** Publishes the gateway's own events, which tenants can subscribe to by name. */
-export interface OwnEvents {
-  /**
-   * Accepts the event in the turn of the call. Never rejects: what the event reports has happened even when the event
-   * could not be stored.
-   */
-  publishOwn(event: OwnEvent): Promise<void>;
-  /** Writes the event with the change that it reports, or not at all. Returns its id. */
-  tellWith(draft: Draft, event: OwnEvent): string;
-}
-
 export interface OwnEvent {
   type: (typeof GATEWAY_EVENT_TYPES)[number];
   tenantId: string;
@@ -186,7 +173,7 @@ export interface OwnEvent {
   onlyIfWanted?: boolean | undefined;
 }
 
-export interface OwnEventsOptions {
+interface OwnEventsOptions {
   ingest: Pick<Ingest, "acceptOwn" | "plan">;
   clock: Clock;
   createId: (prefix: "evt") => string;
@@ -197,15 +184,23 @@ export interface OwnEventsOptions {
 
 const SOURCE = "posthorn";
 
-export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
+export type OwnEvents = ReturnType<typeof createOwnEvents>;
+
+/** Publishes the gateway's own events, which tenants can subscribe to by name. */
+export function createOwnEvents(options: OwnEventsOptions) {
   const { ingest, clock, createId, router, onFault } = options;
   return {
-    tellWith(draft, own) {
+    /** Writes the event with the change that it reports, or not at all. Returns its id. */
+    publishWith(draft: Draft, own: OwnEvent): string {
       const { event, deliveries, done } = ingest.plan(toIncomingEvent(own, clock, createId("evt")));
       draft.accept(event, deliveries, done);
       return event.id;
     },
-    publishOwn(own) {
+    /**
+     * Accepts the event in the turn of the call. Never rejects: what the event reports has happened even when the event
+     * could not be stored.
+     */
+    publishOwn(own: OwnEvent): Promise<void> {
       const { type, tenantId, causedBy, onlyIfWanted = false } = own;
       if (causedBy !== undefined && isGatewayEventType(causedBy)) return Promise.resolve();
       // Check the type first: in a flood that nobody wants, nothing more is examined.

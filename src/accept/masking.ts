@@ -6,20 +6,17 @@ import type { IncomingEvent } from "./fan-out.ts";
 import { scanJson } from "../sandbox/text/json-text.ts";
 import { bomLength } from "../model/json.ts";
 
-/** Masks values that must not be stored, as the source and the event type say. */
-export interface Masking {
-  /** Returns the same event when there is nothing to mask, which is the usual case. */
-  mask(event: IncomingEvent, ofSource?: MaskRules): IncomingEvent;
-  update(types: readonly EventType[]): void;
-}
-
 /** Deeper than any body that is accepted. */
 const MAX_DEPTH = 1000;
 
-export function createMasking(): Masking {
+export type Masking = ReturnType<typeof createMasking>;
+
+/** Masks values that must not be stored, as the source and the event type say. */
+export function createMasking() {
   const ofTypes = new Map<string, MaskRules>();
   return {
-    mask(event, ofSource) {
+    /** Returns the same event when there is nothing to mask, which is the usual case. */
+    mask(event: IncomingEvent, ofSource?: MaskRules): IncomingEvent {
       const ofType = ofTypes.size === 0 ? undefined : ofTypes.get(event.type);
       if (ofSource === undefined && ofType === undefined) return event;
       const pointers = [...(ofSource?.pointers ?? []), ...(ofType?.pointers ?? [])];
@@ -31,7 +28,7 @@ export function createMasking(): Masking {
       const details = addDetail(event.details, `"masked":${count}`);
       return { ...event, body: body.body, request: head.request, details };
     },
-    update(types) {
+    update(types: readonly EventType[]): void {
       ofTypes.clear();
       for (const { name, mask } of types) {
         const rules = parseMask(mask);

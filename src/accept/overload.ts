@@ -2,8 +2,8 @@ import type { Clock, Timer } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 
 /**
- * When new work is refused. A refused sender may never send again, so only work that cannot be done is refused: a stall
- * that is over is no reason, however long it was, and neither is a slow loop that still answers all requests.
+ * When new work is rejected. A rejected sender may never send again, so only work that cannot be done is rejected: a
+ * stall that is over is no reason, however long it was, and neither is a slow loop that still answers all requests.
  */
 export interface LoadBounds {
   /** A sample of the loop that is later than this counts as late. */
@@ -41,7 +41,7 @@ export function extendRun(run: LateRun, lagMs: number, maxLagMs: number): LateRu
   return { samples: run.samples + 1, lateMs: run.lateMs + lagMs };
 }
 
-/** Why new work must be refused; undefined when it can be accepted. */
+/** Why new work must be rejected; undefined when it can be accepted. */
 export function findOverload(run: LateRun, work: Readonly<Work>, bounds: LoadBounds): "memory" | "lag" | undefined {
   if (work.unansweredBytes >= bounds.maxUnansweredBytes) return "memory";
   const isSustained = run.samples >= SUSTAINED_SAMPLES && run.lateMs >= SUSTAINED_MS;
@@ -86,22 +86,14 @@ function overloaded(message: string): PosthornError {
   return new PosthornError("overloaded", message, { retryAfterS: 1 });
 }
 
-/** How late the event loop is. */
-export interface LoopLag {
-  /** The recent lag, for work that can wait for a calmer moment. */
-  readonly lagMs: number;
-  /** How long it has been late without interruption. */
-  readonly run: LateRun;
-  /** Forgets the lag so far: at the start the gateway is busy with itself, and no request could arrive yet. */
-  restart(): void;
-  stop(): void;
-}
-
 const SAMPLE_MS = 20;
 /** How fast a spike is forgotten: halved at each step. */
 const FALL_OFF = 0.5;
 
-export function watchLoopLag({ maxLagMs }: { maxLagMs: number }): LoopLag {
+export type LoopLag = ReturnType<typeof watchLoopLag>;
+
+/** How late the event loop is. */
+export function watchLoopLag({ maxLagMs }: Pick<LoadBounds, "maxLagMs">) {
   let lagMs = 0;
   let run = ON_TIME;
   let expectedAt = performance.now() + SAMPLE_MS;
@@ -114,13 +106,16 @@ export function watchLoopLag({ maxLagMs }: { maxLagMs: number }): LoopLag {
   }, SAMPLE_MS);
   timer.unref();
   return {
-    get lagMs() {
+    /** The recent lag, for work that can wait for a calmer moment. */
+    get lagMs(): number {
       return lagMs;
     },
-    get run() {
+    /** How long it has been late without interruption. */
+    get run(): LateRun {
       return run;
     },
-    restart() {
+    /** Forgets the lag so far: at the start the gateway is busy with itself, and no request could arrive yet. */
+    restart(): void {
       lagMs = 0;
       run = ON_TIME;
       expectedAt = performance.now() + SAMPLE_MS;
@@ -140,23 +135,7 @@ export function createUtilization(): () => number {
   };
 }
 
-/**
- * Intake has priority. When more events come in than the event loop can also deliver, deliveries get a share of the
- * loop and the rest waits in the table: a sender without an answer gives up, but a waiting delivery is only late.
- */
-export interface Governor {
-  /** An event was accepted. */
-  noteAccepted(): void;
-  /** The sender of an accepted event waits for its attempt: such an event does not count as part of a flood. */
-  noteAwaited(): void;
-  /** Whether an attempt may begin now; if so, the attempt is counted. */
-  maySend(): boolean;
-  /** Calls `resume` when attempts may begin again after `maySend` returned false. */
-  onResume(resume: () => void): void;
-  stop(): void;
-}
-
-export interface GovernorOptions {
+interface GovernorOptions {
   clock: Clock;
   /** How busy the event loop was since the last call, from 0 to 1. */
   readUtilization: () => number;
@@ -176,29 +155,33 @@ const FLOOD = 50;
 const SHARE = 1 / 6;
 const MIN_PER_WINDOW = 20;
 
-export function createGovernor({ clock, readUtilization }: GovernorOptions): Governor {
+/**
+ * Intake has priority. When more events come in than the event loop can also deliver, deliveries get a share of the
+ * loop and the rest waits in the table: a sender without an answer gives up, but a waiting delivery is only late.
+ */
+export function createGovernor({ clock, readUtilization }: GovernorOptions) {
   let accepted = 0;
   let sent = 0;
   let left = Number.POSITIVE_INFINITY;
   let resume: (() => void) | undefined;
   let timer: Timer | undefined;
-  let isRefusing = false;
+  let isHolding = false;
 
   function watch(): void {
     timer ??= clock.setTimer(clock.now() + WINDOW_MS, () => {
       timer = undefined;
       left = isFlooded() ? Math.max(MIN_PER_WINDOW, accepted * SHARE) : Number.POSITIVE_INFINITY;
-      if (accepted > 0 || isRefusing) watch();
+      if (accepted > 0 || isHolding) watch();
       accepted = 0;
       sent = 0;
-      if (!isRefusing) return;
-      isRefusing = false;
+      if (!isHolding) return;
+      isHolding = false;
       resume?.();
     });
   }
 
   /**
-   * Judged by the cost of all deliveries, not only of those that are sent: otherwise the limit would be lifted because
+   * Decided by the cost of all deliveries, not only of those that are sent: otherwise the limit would be lifted because
    * it works.
    */
   function isFlooded(): boolean {
@@ -210,24 +193,28 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions): Gov
   }
 
   return {
-    noteAccepted() {
+    /** An event was accepted. */
+    recordAccepted(): void {
       accepted++;
       watch();
     },
-    noteAwaited() {
+    /** The sender of an accepted event waits for its attempt: such an event does not count as part of a flood. */
+    recordAwaited(): void {
       accepted--;
     },
-    maySend() {
+    /** Whether an attempt may begin now; if so, the attempt is counted. */
+    maySend(): boolean {
       if (left >= 1) {
         left -= 1;
         sent++;
         return true;
       }
-      isRefusing = true;
+      isHolding = true;
       watch();
       return false;
     },
-    onResume(run) {
+    /** Calls `run` when attempts may begin again after `maySend` returned false. */
+    onResume(run: () => void): void {
       resume = run;
     },
     stop: () => timer?.cancel(),

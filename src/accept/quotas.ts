@@ -7,16 +7,7 @@ import type { Meter, MeteredEvent } from "./ingest.ts";
 import type { Store } from "../store/store.ts";
 import type { TenantChange } from "../resources/tenants.ts";
 
-/** The limits for events of tenants. The quota of subscriptions is checked where they are created. */
-export interface QuotaGate {
-  /** Undefined for tenants without limits, as most are: then an event costs only this lookup. */
-  find(tenantId: string): Meter | undefined;
-  /** In force when it resolves. */
-  update(changes: readonly TenantChange[]): Promise<void>;
-  stop(): void;
-}
-
-export interface QuotaGateOptions {
+interface QuotaGateOptions {
   store: Pick<Store, "reads">;
   clock: Clock;
   onFault: (error: unknown) => void;
@@ -35,7 +26,8 @@ interface Limited extends Meter {
   pendingBytes: number;
 }
 
-export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): QuotaGate {
+/** The limits for events of tenants. The quota of subscriptions is checked where they are created. */
+export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions) {
   const limited = new Map<string, Limited>();
   let timer: Timer | undefined;
   let isStopped = false;
@@ -47,9 +39,9 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
       openDeliveries: 0,
       storedBytes: 0,
       pendingBytes: 0,
-      refuse(event) {
-        const refusal = findRefusal(meter, event);
-        if (refusal !== undefined) return refusal;
+      begin(event) {
+        const rejection = findRejection(meter, event);
+        if (rejection !== undefined) return rejection;
         meter.bucket?.take(clock.now());
         meter.pendingBytes += event.body.length;
         return undefined;
@@ -70,7 +62,7 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
     return createTokenBucket(eventsPerMinute / 60, clock.now(), eventsPerMinute);
   }
 
-  function findRefusal(meter: Limited, { origin, body }: MeteredEvent): PosthornError | undefined {
+  function findRejection(meter: Limited, { origin, body }: MeteredEvent): PosthornError | undefined {
     const { tenant, bucket } = meter;
     const { id, quotas } = tenant;
     if (tenant.status !== "active") {
@@ -139,13 +131,15 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
   }
 
   return {
-    find: (tenantId) => limited.get(tenantId),
-    async update(changes) {
+    /** Undefined for tenants without limits, as most are: then an event costs only this lookup. */
+    find: (tenantId: string): Meter | undefined => limited.get(tenantId),
+    /** In force when it resolves. */
+    async update(changes: readonly TenantChange[]): Promise<void> {
       const changed = changes.map(({ id, tenant }) => change(id, tenant)).filter((meter) => meter !== undefined);
       await refresh(changed);
       schedule();
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       timer?.cancel();
     },

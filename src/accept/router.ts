@@ -6,17 +6,7 @@ import { readKeptRequest, type KeptRequest } from "../model/event.ts";
 import { parseQuery } from "../model/addresses.ts";
 import { matchFilter, type FilterFacts } from "../model/filter.ts";
 
-/** Finds the subscriptions of an event, paused and suspended ones included: their deliveries are held, not dropped. */
-export interface Router {
-  /** By type alone. Ordered ones first, then by age. */
-  match(tenantId: string, eventType: string): readonly Subscription[];
-  /** By type, source and filter, in the same order. */
-  select(event: FilteredEvent): readonly Subscription[];
-  /** Replaces the list of subscriptions; called whenever one changes. */
-  update(subscriptions: Iterable<Subscription>): void;
-}
-
-export interface RouterOptions {
+interface RouterOptions {
   /** How many filters exceeded their budget; these do not match. */
   onTooCostly?: ((event: FilteredEvent, filters: number) => void) | undefined;
 }
@@ -32,7 +22,10 @@ interface Found {
 /** A few types make up nearly all events; an endless number of types must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
-export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
+export type Router = ReturnType<typeof createRouter>;
+
+/** Finds the subscriptions of an event, paused and suspended ones included: their deliveries are held, not dropped. */
+export function createRouter({ onTooCostly }: RouterOptions = {}) {
   let byTenant = new Map<string, Subscription[]>();
   let ofAllTenants: Subscription[] = [];
   // Keyed by pattern text: when one subscription changes, the patterns of the others are not parsed again.
@@ -90,8 +83,10 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
   }
 
   return {
-    match: (tenantId, eventType) => find(tenantId, eventType).subscriptions,
-    select(event) {
+    /** By type alone. Ordered ones first, then by age. */
+    match: (tenantId: string, eventType: string): readonly Subscription[] => find(tenantId, eventType).subscriptions,
+    /** By type, source and filter, in the same order. */
+    select(event: FilteredEvent): readonly Subscription[] {
       const { subscriptions, hasFilter, isChoosy } = find(event.tenantId, event.type);
       const taking = isChoosy ? subscriptions.filter((one) => takesFrom(one, event, patternOf)) : subscriptions;
       if (!hasFilter) return taking;
@@ -99,7 +94,8 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
       if (tooCostly > 0) onTooCostly?.(event, tooCostly);
       return wanting;
     },
-    update(subscriptions) {
+    /** Replaces the list of subscriptions; called whenever one changes. */
+    update(subscriptions: Iterable<Subscription>): void {
       changed = subscriptions;
     },
   };

@@ -2,7 +2,7 @@ import { type Clock, startRounds, type Rounds } from "../model/clock.ts";
 import { countOpen } from "../model/delivery.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { Undrained } from "../deliver/fallback.ts";
+import type { Undrained } from "../deliver/fallback-drain.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import type { DeliveryCounters, OldestOpen, Reads } from "../store/port/reads.ts";
 import { GATEWAY_TENANT } from "../model/event.ts";

@@ -61,7 +61,7 @@ export function createFailureEvents(options: {
     /** Written with the change, as is `resumed`. */
     suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void {
       if (!facts.failedOthers) return;
-      ownEvents.tellWith(draft, {
+      ownEvents.publishWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
         data: {
@@ -99,7 +99,7 @@ export function createFailureEvents(options: {
       from: SubscriptionStatus,
       { held, skipped }: { held: "deliver" | "skip"; skipped: number },
     ): void {
-      ownEvents.tellWith(draft, {
+      ownEvents.publishWith(draft, {
         type: "webhook.resumed",
         tenantId: subscription.tenantId,
         data: {
@@ -163,7 +163,7 @@ export function createFailureEvents(options: {
       reason: string,
       draft: Draft,
     ): void {
-      ownEvents.tellWith(draft, { type: "source.disabled", tenantId, data: { source: name, status, reason } });
+      ownEvents.publishWith(draft, { type: "source.disabled", tenantId, data: { source: name, status, reason } });
     },
 
     /** Until then, events that are not part of a change are kept back: no subscription is loaded yet. */

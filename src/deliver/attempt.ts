@@ -12,8 +12,9 @@ import { beginAttempt, endAttempt, endLinger, type Lane, type LaneRound } from "
 import { takeTokens } from "./lane-step.ts";
 import type { Senders } from "../destinations/senders.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "../destinations/sender.ts";
-import type { Slots, ReadyDeliveries } from "./slots.ts";
-import { setProbing, type Target } from "./target.ts";
+import type { ReadyDeliveries } from "./ready-deliveries.ts";
+import type { Slots } from "./slots.ts";
+import type { Target } from "./target.ts";
 import { parseUrl } from "../model/addresses.ts";
 import type { RunningSpan, Tracing } from "../telemetry/tracing.ts";
 
@@ -99,7 +100,7 @@ export function createAttempts(
     endAttempt(lane);
     slots.vacate(lane);
     if (probed !== undefined) {
-      setProbing(probed, false);
+      probed.isProbing = false;
       probes--;
     }
     onEnd(attempt, reports);
@@ -118,7 +119,7 @@ export function createAttempts(
       const batch = takeBatch(lane, 1, now);
       if (batch.length === 0) return;
       // Set before the call: the attempt may end within the call, and must find this set.
-      setProbing(lane.target, true);
+      lane.target.isProbing = true;
       probes++;
       send(lane, subscription, batch, now, lane.target);
     },

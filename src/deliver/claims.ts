@@ -13,10 +13,9 @@ import {
   expectRest,
   type Lane,
   type OpenLanes,
-  setRetriesWaiting,
 } from "./lane.ts";
-import type { ReadyDeliveries } from "./slots.ts";
-import { beginEarlyRetries, setEarlyTimer, setWaitingRetries, type Target } from "./target.ts";
+import type { ReadyDeliveries } from "./ready-deliveries.ts";
+import type { Target } from "./target.ts";
 
 /** The wait after an error of the store. */
 export const TRY_AGAIN_MS = 1000;
@@ -40,46 +39,39 @@ export function createClaims(
 ) {
   const { advance } = lanes;
 
-  function tryAgain(act: () => void): void {
-    clock.setTimer(clock.now() + TRY_AGAIN_MS, act);
+  function tryAgain(go: () => void): void {
+    clock.setTimer(clock.now() + TRY_AGAIN_MS, go);
   }
 
-  /** Repeated until it succeeds: claimed deliveries that are not returned are never sent. */
-  function release(lane: Lane, deliveries: readonly ClaimedDelivery[]): void {
-    const resume = () => {
+  /** Changes deliveries of a lane, which stays open meanwhile: repeated until it succeeds or the scheduler stops. */
+  function change<Result>(lane: Lane, ask: () => Promise<Result>, end: (result: Result | undefined) => void): void {
+    beginChange(lane);
+    const finish = (result?: Result) => {
       endChange(lane);
-      expectMore(lane, clock.now());
-      advance(lane);
+      end(result);
     };
-    store.lanes.release(deliveries).then(resume, () => {
-      if (lanes.isStopping) resume();
-      else tryAgain(() => release(lane, deliveries));
-    });
+    const go = (): void => void ask().then(finish, () => (lanes.isStopping ? finish() : tryAgain(go)));
+    go();
   }
 
   /** Returns claimed deliveries, unsent. */
   function giveBack(lane: Lane, deliveries: readonly ClaimedDelivery[]): void {
-    beginChange(lane);
-    release(lane, deliveries);
+    const release = () => store.lanes.release(deliveries);
+    change(lane, release, () => {
+      expectMore(lane, clock.now());
+      advance(lane);
+    });
   }
 
   /** Makes retries due now, at most as many as fit in one transaction; calls `then` with their number. */
   function hasten(lane: Lane, which: WhichRetries | undefined, then: (count: number) => void): void {
-    beginChange(lane);
-    const go = (count: number) => {
-      endChange(lane);
+    const bringForward = () => store.lanes.changeLane(lane.seq, { act: "hasten", ...which });
+    change(lane, bringForward, (result) => {
+      const count = result?.changed ?? 0;
       if (count > 0) expectMore(lane, clock.now());
       advance(lane);
       then(count);
-    };
-    const ask = () => {
-      store.lanes.changeLane(lane.seq, { act: "hasten", ...which }).then(
-        ({ changed }) => go(changed),
-        // Without it the retries keep their times, which may be hours away.
-        () => (lanes.isStopping ? go(0) : tryAgain(ask)),
-      );
-    };
-    ask();
+    });
   }
 
   /** Makes all retries due now, because the destination is back. */
@@ -170,19 +162,24 @@ const MAX_AT_ONCE = 500;
 export type EarlyRetries = ReturnType<typeof createEarlyRetries>;
 
 export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claims) {
+  /** Targets with a step that waits for its time, and the earliest time of the next step. */
+  const scheduled = new WeakSet<Target>();
+  const nextStepAt = new WeakMap<Target, number>();
+
   function step(target: Target): void {
-    setEarlyTimer(target, undefined);
+    scheduled.delete(target);
     const { mode, pace } = target;
     // A destination that fails again meanwhile is left alone; its next success begins the steps again.
     if (mode.isOpen || mode.failures > 0) return;
-    beginEarlyRetries(target, clock.now() + STEP_MS);
+    target.hasWaitingRetries = false;
+    nextStepAt.set(target, clock.now() + STEP_MS);
     const accepted = pace.good + pace.goodBefore;
     const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, accepted));
     for (const lane of lanes.ofTarget(target)) if (lane.hasWaitingRetries) bringForward(lane, limit);
   }
 
   function bringForward(lane: Lane, limit: number): void {
-    setRetriesWaiting(lane, false);
+    lane.hasWaitingRetries = false;
     claims.hasten(lane, { onlyFresh: true, limit }, (count) => {
       if (count < limit) return;
       recordWaiting(lane);
@@ -192,144 +189,18 @@ export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claim
 
   /** A delivery of the lane waits for a retry. */
   function recordWaiting(lane: Lane): void {
-    setRetriesWaiting(lane, true);
-    setWaitingRetries(lane.target);
+    lane.hasWaitingRetries = true;
+    lane.target.hasWaitingRetries = true;
   }
 
   /** The lane's destination accepted a delivery. */
   function recordAccepted({ target }: Lane): void {
-    if (!target.hasWaitingRetries || target.earlyTimer !== undefined) return;
-    if (target.earlyAt <= clock.now()) return step(target);
-    setEarlyTimer(
-      target,
-      clock.setTimer(target.earlyAt, () => step(target)),
-    );
+    if (!target.hasWaitingRetries || scheduled.has(target)) return;
+    const at = nextStepAt.get(target) ?? 0;
+    if (at <= clock.now()) return step(target);
+    scheduled.add(target);
+    clock.setTimer(at, () => step(target));
   }
 
   return { recordWaiting, recordAccepted };
-}
-
-/**
- * Sources that a healthy target does not know: n8n answers 404 for a workflow that is not active. The deliveries of
- * such a source wait for a success of that source, and do not hold up others.
- */
-export type MissingSources = ReturnType<typeof createMissingSources>;
-
-export interface MissingSource {
-  source: string;
-  /** In scheduling time. */
-  since: number;
-  nextTryAt: number;
-  error: string;
-}
-
-/** The target may be just starting: the first retries come soon, each after the one before. */
-const QUICK_MS = [5_000, 15_000, 30_000, 60_000];
-const EVERY_MS = 300_000;
-/** When many deliveries wait, at most one a second is tried. */
-const PER_MS = 1 / 1000;
-const MAX_MS = 3_600_000;
-
-/**
- * Anybody may send to any name, and a name that is not known here costs memory until its deliveries have died. All names
- * beyond this many share one entry.
- */
-const MAX_NAMES = 1000;
-const OTHERS = "";
-/** A retry may begin late. When none has come by then, nothing of the source waits: what did was cancelled or died. */
-const LATE_MS = 300_000;
-
-interface Missing extends MissingSource {
-  /** Recent misses, and when counting them began. */
-  misses: number;
-  countedFrom: number;
-  /** The latest retry of all waiting deliveries. */
-  waitsUntil: number;
-}
-
-export function createMissingSources(clock: Clock, hasten: Claims["hasten"]) {
-  const lanes = new Map<number, Map<string, Missing>>();
-
-  function bringForward(lane: Lane, source: string): void {
-    hasten(lane, { keptOf: source }, (count) => {
-      if (count > 0 && lanes.get(lane.seq)?.has(source) !== true) bringForward(lane, source);
-    });
-  }
-
-  function forget(seq: number, source: string): boolean {
-    const sources = lanes.get(seq);
-    if (sources?.delete(source) !== true) return false;
-    if (sources.size === 0) lanes.delete(seq);
-    return true;
-  }
-
-  function forgetLate(seq: number, now: number): void {
-    for (const { source, waitsUntil } of lanes.get(seq)?.values() ?? []) {
-      if (waitsUntil + LATE_MS < now) forget(seq, source);
-    }
-  }
-
-  function nameIn(seq: number, given: string, now: number): string {
-    const isFull = () => (lanes.get(seq)?.size ?? 0) >= MAX_NAMES && lanes.get(seq)?.has(given) !== true;
-    if (isFull()) forgetLate(seq, now);
-    return isFull() ? OTHERS : given;
-  }
-
-  return {
-    /** The target does not know the source. Returns how long to wait before the next try. */
-    recordMiss(seq: number, given: string, error: string): number {
-      const now = clock.now();
-      const source = nameIn(seq, given, now);
-      const sources = lanes.get(seq) ?? new Map<string, Missing>();
-      lanes.set(seq, sources);
-      const known = sources.get(source);
-      const one = known ?? { source, since: now, nextTryAt: now, error, misses: 0, countedFrom: now, waitsUntil: now };
-      if (now - one.countedFrom >= EVERY_MS) {
-        one.misses = 0;
-        one.countedFrom = now;
-      }
-      one.misses++;
-      one.error = error;
-      const delayMs = Math.min(MAX_MS, Math.max(waitAfter(now - one.since), one.misses / PER_MS));
-      // The earliest retry of all waiting deliveries.
-      one.nextTryAt = one.nextTryAt > now ? Math.min(one.nextTryAt, now + delayMs) : now + delayMs;
-      one.waitsUntil = Math.max(one.waitsUntil, now + delayMs);
-      sources.set(source, one);
-      return delayMs;
-    },
-    /** The next try of a delivery that was missed; undefined when it died instead. */
-    recordNext(seq: number, source: string, nextAttemptAt: number | undefined): void {
-      const one = lanes.get(seq)?.get(source);
-      if (one === undefined) return;
-      if (nextAttemptAt !== undefined) one.waitsUntil = Math.max(one.waitsUntil, nextAttemptAt);
-      else if (one.waitsUntil <= clock.now()) forget(seq, source);
-    },
-    /** The target accepted a delivery of the source. */
-    recordAccepted(lane: Lane, source: string): void {
-      if (lanes.size > 0 && forget(lane.seq, source)) bringForward(lane, source);
-    },
-    /** The target is back: all sources may be tried again. */
-    wake(lane: Lane): void {
-      const sources = lanes.get(lane.seq);
-      lanes.delete(lane.seq);
-      for (const source of sources?.keys() ?? []) if (source !== OTHERS) bringForward(lane, source);
-    },
-    /** The subscription was deleted. */
-    forget: (seq: number): void => void lanes.delete(seq),
-    /** Only sources of which something waits. */
-    list(seq: number): readonly MissingSource[] {
-      forgetLate(seq, clock.now());
-      return [...(lanes.get(seq)?.values() ?? [])].filter(({ source }) => source !== OTHERS);
-    },
-  };
-}
-
-function waitAfter(missingForMs: number): number {
-  let at = 0;
-  for (const quickMs of QUICK_MS) {
-    // Jitter makes a wait longer, never shorter.
-    if (missingForMs < at + quickMs) return quickMs;
-    at += quickMs;
-  }
-  return EVERY_MS;
 }

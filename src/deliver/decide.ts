@@ -73,22 +73,6 @@ export interface Move {
   readonly isReturn: boolean;
 }
 
-interface NoMove {
-  readonly moveTo: undefined;
-}
-
-/**
- * What is recorded of an attempt. Nothing changes it any more. One that moves holds in `verdict` what follows when the
- * other subscription cannot accept it.
- */
-export type Decision = Readonly<Settlement> &
-  (
-    | ({ readonly verdict: "delivered"; readonly nextAttemptAt: undefined; readonly deadReason: undefined } & NoMove)
-    | ({ readonly verdict: "retry"; readonly nextAttemptAt: number; readonly deadReason: undefined } & NoMove)
-    | ({ readonly verdict: "dead"; readonly nextAttemptAt: undefined; readonly deadReason: DeadReason } & NoMove)
-    | { readonly moveTo: MoveTo }
-  );
-
 const DEFAULT_MISS_MS = 5_000;
 const MISS_JITTER = 0.2;
 /** Otherwise a few events that always fail would never die, and keep a target that accepts nothing else in QUEUE. */
@@ -137,14 +121,17 @@ export function assess(
   };
 }
 
-/** The only place where a settlement is made. `claimNext`: the lane can send the next of the ordering key at once. */
+/**
+ * The only place where a settlement is made. One that moves holds in `verdict` what follows when the other subscription
+ * cannot accept it. `claimNext`: the lane can send the next of the ordering key at once.
+ */
 export function decide(
   { delivery, report, verdict, isUncounted, keepsTime, leavesKeyQueue }: Assessment,
   move: Move | undefined,
   claimNext: boolean,
-): Decision {
+): Settlement {
   const { outcome, record } = report;
-  const settlement: Settlement = {
+  return {
     eventSeq: delivery.eventSeq,
     subscriptionSeq: delivery.subscriptionSeq,
     generation: delivery.generation,
@@ -156,7 +143,7 @@ export function decide(
     deadReason: verdict.kind === "dead" ? verdict.reason : undefined,
     leavesKeyQueue,
     claimNext,
-    moveTo: move === undefined ? undefined : toMoveTo(move),
+    moveTo: move && toMoveTo(move),
     attempt: {
       startedAt: report.startedAt,
       durationMs: report.durationMs,
@@ -166,7 +153,6 @@ export function decide(
       record,
     },
   };
-  return settlement as Decision;
 }
 
 function toMoveTo({ to, isReturn }: Move): MoveTo {

@@ -16,7 +16,7 @@ export interface InFlightFileOptions {
   places: number;
   /** Called once when the file cannot be written. Deliveries continue: the file is needed only after a crash. */
   onFault: (error: unknown) => void;
-  /** Decides when collected notes are written: one write for many attempts costs a twentieth of single writes. */
+  /** Decides when collected marks are written: one write for many attempts costs a twentieth of single writes. */
   defer: (write: () => void) => void;
 }
 
@@ -57,7 +57,7 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
     if (failed !== undefined) tryClose(failed);
   }
 
-  function note(place: number, { eventSeq, subscriptionSeq, generation, attemptCount }: ClaimedDelivery): void {
+  function mark(place: number, { eventSeq, subscriptionSeq, generation, attemptCount }: ClaimedDelivery): void {
     const at = place * MARK_NUMBERS;
     if (at >= marks.length) {
       const more = new Float64Array(2 * marks.length + MARK_NUMBERS);
@@ -72,11 +72,11 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
 
   /** Writes from the first changed place to the last, with the unchanged places between them. */
   function write(): void {
-    const noted = waiting;
+    const begun = waiting;
     waiting = [];
     let first = used;
     let last = 0;
-    for (const { places } of noted) {
+    for (const { places } of begun) {
       for (const place of places) {
         if (place < first) first = place;
         if (place > last) last = place;
@@ -84,7 +84,7 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
     }
     const start = first * MARK_BYTES;
     tryWrite((open) => writeSync(open, marks, start, (last + 1) * MARK_BYTES - start, MARK_BYTES + start));
-    for (const { places, go } of noted) go(places);
+    for (const { places, go } of begun) go(places);
   }
 
   return {
@@ -112,7 +112,7 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
       const places: number[] = [];
       for (const delivery of deliveries) {
         const place = free.pop() ?? used++;
-        note(place, delivery);
+        mark(place, delivery);
         places.push(place);
       }
       waiting.push({ places, go });

@@ -5,34 +5,19 @@ import type { BatchLimits } from "../destinations/sender.ts";
 import { PROMPT_MS } from "./subscription-state.ts";
 import { probesWithoutDeliveries } from "./target.ts";
 
-/** What a lane does next. After each step the caller asks again, until the lane has to wait, rest or be forgotten. */
-export type Step = ClaimStep | WaitStep | MoveStep | { readonly act: PlainAct };
-
-/** Claims up to `limit` deliveries from the table. */
-export interface ClaimStep {
-  readonly act: "claim";
-  readonly limit: number;
-}
-
-/** Moves due deliveries to the fallback. */
-export interface MoveStep {
-  readonly act: "move";
-  readonly to: Subscription;
-}
-
-/** Nothing to do until that time, unless something happens. */
-export interface WaitStep {
-  readonly act: "wait";
-  readonly until: number;
-}
-
 /**
- * `send`: an attempt may begin as soon as a slot is free. `probe`: an attempt begins at once, to find out whether the
- * target is back. `postpone`: a probe is due, but too many other probes are running. `give back`: the ready deliveries
- * return to the table unsent. `cancel`: the subscription is deleted, and the table may still hold deliveries of it.
- * `rest`: nothing to do until something happens. `forget`: the lane has nothing left.
+ * What a lane does next. After each step the caller asks again, until the lane has to wait, rest or be forgotten.
+ * `claim`: up to `limit` deliveries from the table. `move`: due deliveries to the fallback. `send`: an attempt may begin
+ * as soon as a slot is free. `probe`: an attempt begins at once, to find out whether the target is back. `postpone`: a
+ * probe is due, but too many other probes are running. `give back`: the ready deliveries return to the table unsent.
+ * `cancel`: the subscription is deleted, and the table may still hold deliveries of it. `wait`: nothing to do until that
+ * time, unless something happens. `rest`: nothing to do until something happens. `forget`: the lane has nothing left.
  */
-export type PlainAct = "send" | "probe" | "postpone" | "give back" | "cancel" | "rest" | "forget";
+export type Step =
+  | { readonly action: "claim"; readonly limit: number }
+  | { readonly action: "move"; readonly to: Subscription }
+  | { readonly action: "wait"; readonly until: number }
+  | { readonly action: "send" | "probe" | "postpone" | "give back" | "cancel" | "rest" | "forget" };
 
 /** What a lane shares with all other lanes. */
 export interface SharedRoom {
@@ -45,14 +30,14 @@ export interface SharedRoom {
   movesTo?: Subscription | undefined;
 }
 
-const SEND: Step = Object.freeze({ act: "send" });
-const PROBE: Step = Object.freeze({ act: "probe" });
-const POSTPONE: Step = Object.freeze({ act: "postpone" });
-const GIVE_BACK: Step = Object.freeze({ act: "give back" });
-const CANCEL: Step = Object.freeze({ act: "cancel" });
-const REST: Step = Object.freeze({ act: "rest" });
-const FORGET: Step = Object.freeze({ act: "forget" });
-const CLAIM_ONE: Step = Object.freeze({ act: "claim", limit: 1 });
+const SEND: Step = Object.freeze({ action: "send" });
+const PROBE: Step = Object.freeze({ action: "probe" });
+const POSTPONE: Step = Object.freeze({ action: "postpone" });
+const GIVE_BACK: Step = Object.freeze({ action: "give back" });
+const CANCEL: Step = Object.freeze({ action: "cancel" });
+const REST: Step = Object.freeze({ action: "rest" });
+const FORGET: Step = Object.freeze({ action: "forget" });
+const CLAIM_ONE: Step = Object.freeze({ action: "claim", limit: 1 });
 const NEVER = Number.POSITIVE_INFINITY;
 const MAX_CLAIMED_AHEAD = 256;
 const CLAIMED_AHEAD_PER_SLOT = 4;
@@ -64,10 +49,10 @@ export function nextStep(lane: Lane, subscription: Subscription | undefined, sha
   const askAt = askTableAt(lane, subscription, now);
   if (askAt <= now) {
     const limit = claimLimit(lane, subscription, shared, now);
-    if (limit > 0) return { act: "claim", limit };
+    if (limit > 0) return { action: "claim", limit };
   }
   const wakeAt = askAt > now ? askAt : NEVER;
-  if (lane.ready.length === 0) return wakeAt < NEVER ? { act: "wait", until: wakeAt } : stepIdle(lane, now);
+  if (lane.ready.length === 0) return wakeAt < NEVER ? { action: "wait", until: wakeAt } : stepIdle(lane, now);
   if (isFull(lane, subscription)) return waitUntil(wakeAt);
   const goesAt = Math.max(gateOpensAt(lane, now), batchGoesAt(lane, now));
   return goesAt <= now ? SEND : waitUntil(Math.min(wakeAt, goesAt));
@@ -77,7 +62,7 @@ export function nextStep(lane: Lane, subscription: Subscription | undefined, sha
 export function stepIdle(lane: Lane, now: number): Step {
   if (isBusy(lane) || lane.mayHaveMore || lane.target.mode.isOpen) return REST;
   const fullAt = lane.rateLimit?.fullAt(now) ?? now;
-  return fullAt > now ? { act: "wait", until: fullAt } : FORGET;
+  return fullAt > now ? { action: "wait", until: fullAt } : FORGET;
 }
 
 /** Nothing is sent: the subscription is paused, suspended or deleted, or the scheduler stops. */
@@ -98,7 +83,7 @@ function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
   }
   if (shared.movesTo !== undefined && lane.mayHaveMore && lane.claiming === 0 && !lane.isMoving) {
     // Retries move at once, before their time. What was scheduled for later moves when it is due.
-    return lane.movesAt <= now ? { act: "move", to: shared.movesTo } : waitUntil(lane.movesAt);
+    return lane.movesAt <= now ? { action: "move", to: shared.movesTo } : waitUntil(lane.movesAt);
   }
   if (isProbedOtherwise || lane.claiming > 0 || !lane.mayHaveMore) return REST;
   const at = Math.max(target.mode.probeAt, lane.nextDueAt);
@@ -123,7 +108,7 @@ function claimLimit(lane: Lane, subscription: Subscription, shared: SharedRoom, 
 
 function waitUntil(at: number): Step {
   // A lane that waits for no point in time is woken by an event.
-  return at === NEVER ? REST : { act: "wait", until: at };
+  return at === NEVER ? REST : { action: "wait", until: at };
 }
 
 /** The target is in QUEUE, and no round is sending either. */

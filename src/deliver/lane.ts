@@ -7,61 +7,6 @@ import { ONE_BY_ONE, type BatchLimits } from "../destinations/sender.ts";
 import { averageDuration, isSlow, PROMPT_MS, type SubscriptionState } from "./subscription-state.ts";
 import type { Target } from "./target.ts";
 
-interface LaneState {
-  readonly seq: number;
-  readonly tenantId: string;
-  /** Claimed and ready to be sent, oldest first. */
-  readonly ready: readonly ClaimedDelivery[];
-  /** Bytes of the bodies in `ready` that are in memory. */
-  readyBytes: number;
-  /** Since when `ready` may be sent as one batch; undefined when it is empty. */
-  readySince: number | undefined;
-  /** Number of attempts in flight. */
-  inFlight: number;
-  /** Deliveries whose outcome, or whose return to the table, is not yet recorded. */
-  unsettled: number;
-  /** Places reserved for deliveries that are being recorded right now. */
-  reserved: number;
-  /** Places reserved for a claim that is under way. */
-  claiming: number;
-  /** Waiting deliveries are being moved to the fallback. */
-  isMoving: boolean;
-  /** When there may be something to move to the fallback; 0 when that is not known. */
-  movesAt: number;
-  /** The table may hold pending deliveries of this lane, the earliest due at `nextDueAt`. */
-  mayHaveMore: boolean;
-  nextDueAt: number;
-  /** The last claim left due deliveries in the table: new deliveries must not overtake them. */
-  isBehind: boolean;
-  /** Some deliveries wait for a retry, which could be brought forward. */
-  hasWaitingRetries: boolean;
-  /** The state of the subscription. Outlives the lane. */
-  readonly state: SubscriptionState;
-  /** The target whose mode decides whether the lane sends: the subscription's own, or one shared with others. */
-  target: Target;
-  /** The round that the lane takes part in while its target is in QUEUE. */
-  round: LaneRound | undefined;
-  /** Nothing more is sent until the new status of the subscription is known. */
-  isBeingSuspended: boolean;
-  /** How many deliveries go in one attempt, and how fast. */
-  limits: BatchLimits;
-  rateLimit: TokenBucket | undefined;
-  /** The lane's attempts take long, as far as is known. A new lane counts as slow until its first answer. */
-  isSlow: boolean;
-  /** When an attempt last ended quickly, or when the first of the attempts in flight began. */
-  lastAnswerAt: number;
-  /** The lane waits in its tenant's queue for a slot. */
-  isQueued: boolean;
-  wakeAt: number;
-  timer: Timer | undefined;
-}
-
-/**
- * The open deliveries of one subscription: those in memory, and the reasons why the rest waits. Written only by the
- * functions of this file.
- */
-export type Lane = Readonly<LaneState>;
-
 /** The round in which a lane sends although its target is in QUEUE, as the lane needs it. */
 export interface LaneRound {
   /** The target whose lanes all take part; undefined when an operator drains a single lane. */
@@ -78,42 +23,81 @@ export interface LaneRound {
   stop(): void;
 }
 
+/** A lane without work. */
 export function createLane(
   subscription: Subscription,
   state: SubscriptionState,
   now: number,
   target: Target = state.ownTarget,
   limits: BatchLimits = ONE_BY_ONE,
-): Lane {
+) {
   return {
     seq: subscription.seq,
     tenantId: subscription.tenantId,
-    ready: [],
+    /** Claimed and ready to be sent, oldest first. */
+    ready: [] as readonly ClaimedDelivery[],
+    /** Bytes of the bodies in `ready` that are in memory. */
     readyBytes: 0,
-    readySince: undefined,
+    /** Since when `ready` may be sent as one batch; undefined when it is empty. */
+    readySince: undefined as number | undefined,
+    /** Number of attempts in flight. */
     inFlight: 0,
+    /** Deliveries whose outcome, or whose return to the table, is not yet recorded. */
     unsettled: 0,
+    /** Places reserved for deliveries that are being recorded right now. */
     reserved: 0,
+    /** Places reserved for a claim that is under way. */
     claiming: 0,
+    /** Waiting deliveries are being moved to the fallback. */
     isMoving: false,
+    /** When there may be something to move to the fallback; 0 when that is not known. */
     movesAt: 0,
+    /** The table may hold pending deliveries of this lane, the earliest due at `nextDueAt`. */
     mayHaveMore: false,
     nextDueAt: 0,
+    /** The last claim left due deliveries in the table: new deliveries must not overtake them. */
     isBehind: false,
+    /** Some deliveries wait for a retry, which could be brought forward. */
     hasWaitingRetries: false,
+    /** The state of the subscription. Outlives the lane. */
     state,
+    /** The target whose mode decides whether the lane sends: the subscription's own, or one shared with others. */
     target,
-    round: undefined,
+    /** The round that the lane takes part in while its target is in QUEUE. */
+    round: undefined as LaneRound | undefined,
+    /** Nothing more is sent until the new status of the subscription is known. */
     isBeingSuspended: false,
+    /** How many deliveries go in one attempt, and how fast. */
     limits,
     rateLimit: rateLimitOf(subscription, now),
+    /** The lane's attempts take long, as far as is known. A new lane counts as slow until its first answer. */
     isSlow: isSlow(state.attemptTime),
+    /** When an attempt last ended quickly, or when the first of the attempts in flight began. */
     lastAnswerAt: now,
+    /** The lane waits in its tenant's queue for a slot. */
     isQueued: false,
     wakeAt: Number.POSITIVE_INFINITY,
-    timer: undefined,
+    timer: undefined as Timer | undefined,
   };
 }
+
+type LaneState = ReturnType<typeof createLane>;
+/** Facts without a rule: the part that finds them out sets them. */
+type SetByOthers =
+  | "target"
+  | "round"
+  | "isBeingSuspended"
+  | "hasWaitingRetries"
+  | "reserved"
+  | "claiming"
+  | "isSlow"
+  | "isQueued";
+
+/**
+ * The open deliveries of one subscription: those in memory, and the reasons why the rest waits. What is read-only here is
+ * changed by the functions of this file.
+ */
+export type Lane = Readonly<Omit<LaneState, SetByOthers>> & Pick<LaneState, SetByOthers>;
 
 function rateLimitOf(subscription: Subscription, now: number): TokenBucket | undefined {
   const perMinute = subscription.rateLimitPerMinute;
@@ -144,22 +128,6 @@ export function changeLimits(lane: LaneState, subscription: Subscription, limits
   if (perMinute === undefined || lane.rateLimit === undefined) lane.rateLimit = rateLimitOf(subscription, now);
   else lane.rateLimit.setRate(perMinute / 60, now);
   lane.limits = limits;
-}
-
-export function changeTarget(lane: LaneState, target: Target): void {
-  lane.target = target;
-}
-
-export function setRound(lane: LaneState, round: LaneRound | undefined): void {
-  lane.round = round;
-}
-
-export function setBeingSuspended(lane: LaneState, isBeingSuspended: boolean): void {
-  lane.isBeingSuspended = isBeingSuspended;
-}
-
-export function setRetriesWaiting(lane: LaneState, hasWaitingRetries: boolean): void {
-  lane.hasWaitingRetries = hasWaitingRetries;
 }
 
 /** The table holds a delivery that is due at `dueAt`. */
@@ -217,14 +185,6 @@ export function forgetMove(lane: LaneState): void {
   lane.movesAt = 0;
 }
 
-export function addReserved(lane: LaneState, count: 1 | -1): void {
-  lane.reserved += count;
-}
-
-export function setClaiming(lane: LaneState, count: number): void {
-  lane.claiming = count;
-}
-
 /** `bodyBytes`: the size of its body, if that is in memory. */
 export function addReady(lane: LaneState, delivery: ClaimedDelivery, bodyBytes: number): void {
   (lane.ready as ClaimedDelivery[]).push(delivery);
@@ -263,14 +223,6 @@ export function endAttempt(lane: LaneState): void {
 export function recordDuration(lane: LaneState, durationMs: number, now: number): void {
   if (durationMs < PROMPT_MS) lane.lastAnswerAt = now;
   averageDuration(lane.state.attemptTime, durationMs);
-}
-
-export function setSlow(lane: LaneState, isSlowLane: boolean): void {
-  lane.isSlow = isSlowLane;
-}
-
-export function setQueued(lane: LaneState, isQueued: boolean): void {
-  lane.isQueued = isQueued;
 }
 
 /** Wakes the lane at that time, unless it will be woken earlier. */

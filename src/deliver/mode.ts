@@ -4,34 +4,9 @@ import { USUAL_MAX_PROBE_MS, type Mode } from "../model/target.ts";
  * The mode of a target. Closed is shown as NORMAL, open as QUEUE. While it is open, deliveries are kept, and one probe
  * at a time finds out whether the target is back.
  */
-/** As the functions of this file and of `target.ts` write it; all others have a `TargetMode`. */
-export interface ModeState {
-  isOpen: boolean;
-  /** Failures in a row that are the target's fault, failed health checks included. */
-  failures: number;
-  /** How many of these failures are failed checks: a successful check resets only these. */
-  failedChecks: number;
-  /** The mode that an operator has set: nothing else changes it. */
-  forced: Mode | undefined;
-  /** When and why the mode last changed; undefined when it never did. */
-  changedAt: number | undefined;
-  reason: string | undefined;
-  openedAt: number;
-  /** While open: when the next probe may begin. */
-  probeAt: number;
-  /** Probes that failed since it opened. */
-  failedProbes: number;
-  /** When the target last accepted a delivery; undefined when it never did. */
-  acceptedAt: number | undefined;
-  /** When the target last left QUEUE, and how often it returned there soon after. */
-  closedAt: number | undefined;
-  relapses: number;
-  /** How long the target was in QUEUE the last time. */
-  awayMs: number;
-  lastError: string | undefined;
-}
-
 export type TargetMode = Readonly<ModeState>;
+/** As the functions of this file and of `target.ts` write it; all others have a `TargetMode`. */
+export type ModeState = ReturnType<typeof createMode>;
 
 export const MODE = {
   failuresToOpen: 3,
@@ -50,22 +25,31 @@ export const MODE = {
 /** `still`: the mode was open already, and a probe or check has failed. */
 export type ModeChange = "opened" | "closed" | "still" | undefined;
 
-export function createMode(): ModeState {
+export function createMode() {
   return {
     isOpen: false,
+    /** Failures in a row that are the target's fault, failed health checks included. */
     failures: 0,
+    /** How many of these failures are failed checks: a successful check resets only these. */
     failedChecks: 0,
-    forced: undefined,
-    changedAt: undefined,
-    reason: undefined,
+    /** The mode that an operator has set: nothing else changes it. */
+    forced: undefined as Mode | undefined,
+    /** When and why the mode last changed; undefined when it never did. */
+    changedAt: undefined as number | undefined,
+    reason: undefined as string | undefined,
     openedAt: 0,
+    /** While open: when the next probe may begin. */
     probeAt: 0,
+    /** Probes that failed since it opened. */
     failedProbes: 0,
-    acceptedAt: undefined,
-    closedAt: undefined,
+    /** When the target last accepted a delivery; undefined when it never did. */
+    acceptedAt: undefined as number | undefined,
+    /** When the target last left QUEUE, and how often it returned there soon after. */
+    closedAt: undefined as number | undefined,
     relapses: 0,
+    /** How long the target was in QUEUE the last time. */
     awayMs: 0,
-    lastError: undefined,
+    lastError: undefined as string | undefined,
   };
 }
 
@@ -167,19 +151,18 @@ export function restartOutage(mode: ModeState, now: number): void {
 }
 
 /** Which mode changes of a target must be reported, to the subscriptions that send there too. */
-interface NoticeState {
-  /** Since the last success something failed that is not one of the gateway's own events: mode changes are reported. */
-  failedOthers: boolean;
-  /** The opening was reported, so the closing must be reported too. */
-  isOpeningTold: boolean;
+export function createModeNotices() {
+  return {
+    /** Since the last success something failed that is not one of the gateway's own events: mode changes are reported. */
+    failedOthers: false,
+    /** The opening was reported, so the closing must be reported too. */
+    isOpeningTold: false,
+  };
 }
 
+type NoticeState = ReturnType<typeof createModeNotices>;
 /** Written only by the functions of this file. */
 export type ModeNotices = Readonly<NoticeState>;
-
-export function createModeNotices(): ModeNotices {
-  return { failedOthers: false, isOpeningTold: false };
-}
 
 /** A user's event or a check failed, or an operator decided: a change of the mode must be reported. */
 export function markReportable({ notices }: { notices: NoticeState }): void {

@@ -2,44 +2,7 @@
  * How fast deliveries go to a destination: without limit while it accepts most of them; at twice the rate it accepts
  * when most of them fail; slower when it answers 429; and slowly at first after it was down.
  */
-interface PaceState {
-  /** Attempts per second; infinite while nothing limits them. */
-  perS: number;
-  /** The part of each lane's concurrency that may be in flight. */
-  share: number;
-  /** The usual number of successful deliveries per second: the highest recent average. */
-  usualPerS: number;
-  averagePerS: number;
-  /** Whether successes count for `usualPerS`: not while the target is down or while the rate is limited on purpose. */
-  isMeasuring: boolean;
-  /** Until then `perS` stays below `rampMaxPerS`; 0 when there is no slow start. */
-  rampUntil: number;
-  rampMaxPerS: number;
-  /** The destination asked to get nothing before this time. */
-  heldUntil: number;
-  /** After many failures in a row: a short rest before the next attempt. */
-  restUntil: number;
-  /** When the destination last answered 429; -1 when no limit is known. */
-  limitedAt: number;
-  /** The best of the last few seconds: a second in which the target was down is no measure of its capacity. */
-  bestPerS: number;
-  /** The share of accepted deliveries before the rate was reduced, and since when it is reduced; -1 when it is not. */
-  takenBefore: number;
-  cutAt: number;
-  /** Reducing the rate did not help: it is not tried again before this time. */
-  uncutUntil: number;
-  /** Counts of the current window and of the one before. */
-  windowAt: number;
-  good: number;
-  bad: number;
-  limited: number;
-  goodBefore: number;
-  badBefore: number;
-  limitedBefore: number;
-  tokens: number;
-  filledAt: number;
-}
-
+type PaceState = ReturnType<typeof createPace>;
 /** Written only by the functions of this file. */
 export type Pace = Readonly<PaceState>;
 
@@ -51,10 +14,10 @@ export const PACE = {
   enough: 20,
   bestFades: 0.9,
   /**
-   * After this time it is judged whether reducing the rate helped, by this much; if not, it is not tried again for a
+   * After this time it is decided whether reducing the rate helped, by this much; if not, it is not tried again for a
    * while.
    */
-  judgeAfterMs: 1_500,
+  decideAfterMs: 1_500,
   helps: 1.15,
   uncutMs: 30_000,
   /** Growth of the rate in each window without a 429. */
@@ -83,7 +46,7 @@ export const PACE = {
    * limit.
    */
   afterLimit: 0.7,
-  afterRefusal: 0.5,
+  afterRejection: 0.5,
   growthNearLimit: 1.1,
   nearLimitMs: 10_000,
   minPerS: 1 / 60,
@@ -97,22 +60,34 @@ const MAX_SILENT_WINDOWS = 64;
 /** Tolerates rounding errors; otherwise a lane could wake a moment too early again and again. */
 const ROUNDING = 0.0005;
 
-export function createPace(now: number): Pace {
+export function createPace(now: number) {
   return {
+    /** Attempts per second; infinite while nothing limits them. */
     perS: Number.POSITIVE_INFINITY,
+    /** The part of each lane's concurrency that may be in flight. */
     share: 1,
+    /** The usual number of successful deliveries per second: the highest recent average. */
     usualPerS: 0,
     averagePerS: 0,
+    /** Whether successes count for `usualPerS`: not while the target is down or while the rate is limited on purpose. */
     isMeasuring: true,
+    /** Until then `perS` stays below `rampMaxPerS`; 0 when there is no slow start. */
     rampUntil: 0,
     rampMaxPerS: 0,
+    /** The destination asked to get nothing before this time. */
     heldUntil: 0,
+    /** After many failures in a row: a short rest before the next attempt. */
     restUntil: 0,
+    /** When the destination last answered 429; -1 when no limit is known. */
     limitedAt: -1,
+    /** The best of the last few seconds: a second in which the target was down is no measure of its capacity. */
     bestPerS: 0,
+    /** The share of accepted deliveries before the rate was reduced, and since when it is reduced; -1 when it is not. */
     takenBefore: -1,
     cutAt: 0,
+    /** Reducing the rate did not help: it is not tried again before this time. */
     uncutUntil: 0,
+    /** Counts of the current window and of the one before. */
     windowAt: now,
     good: 0,
     bad: 0,
@@ -136,7 +111,7 @@ export function countGood(pace: PaceState, now: number): void {
   pace.good++;
   pace.restUntil = 0;
   if (pace.share < 1) pace.share = Math.min(1, pace.share * 2);
-  // The target accepts deliveries again, after it had refused even one a minute.
+  // The target accepts deliveries again, after it had rejected even one a minute.
   if (pace.limitedAt >= 0 && pace.perS < PACE.minRampPerS) setRate(pace, firstRate(pace, 0), now);
 }
 
@@ -160,7 +135,7 @@ export function countLimited(pace: PaceState, now: number, retryAfterMs: number 
   const isAccepting = pace.good + pace.goodBefore > 0;
   const sentPerS = pace.perS === Number.POSITIVE_INFINITY ? endedPerS(pace, now) : pace.perS;
   pace.limitedAt = now;
-  setRate(pace, Math.max(PACE.minPerS, sentPerS * (isAccepting ? PACE.afterLimit : PACE.afterRefusal)), now);
+  setRate(pace, Math.max(PACE.minPerS, sentPerS * (isAccepting ? PACE.afterLimit : PACE.afterRejection)), now);
 }
 
 function endedPerS(pace: PaceState, now: number): number {
@@ -311,7 +286,7 @@ function cut(pace: PaceState, taken: number, now: number): void {
   if (pace.takenBefore < 0) {
     pace.takenBefore = taken;
     pace.cutAt = now;
-  } else if (taken > 0 && now - pace.cutAt >= PACE.judgeAfterMs && taken < pace.takenBefore * PACE.helps) {
+  } else if (taken > 0 && now - pace.cutAt >= PACE.decideAfterMs && taken < pace.takenBefore * PACE.helps) {
     pace.takenBefore = -1;
     pace.uncutUntil = now + PACE.uncutMs;
     if (pace.rampUntil === 0) setRate(pace, Number.POSITIVE_INFINITY, now);

@@ -3,19 +3,18 @@ import { DEFAULT_RULES, type TargetRules } from "../model/target.ts";
 import { TEST_EVENT_TYPE } from "../model/pattern.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../store/port/lanes.ts";
 import { createAttempts, type AttemptsOptions } from "./attempt.ts";
-import { createClaims, createEarlyRetries, createMissingSources, type ClaimsOptions } from "./claims.ts";
+import { createClaims, createEarlyRetries, type ClaimsOptions } from "./claims.ts";
+import { createMissingSources } from "./missing-sources.ts";
 import { createFallbacks, type FallbacksOptions } from "./fallback.ts";
 import {
   cancelTimer,
   changeLimits,
-  changeTarget,
   createLane,
   createOpenLanes,
   expectMore,
   expectNothing,
   forgetMove,
   type Lane,
-  setBeingSuspended,
   startLinger,
   wakeAt,
 } from "./lane.ts";
@@ -32,7 +31,8 @@ import {
 } from "./lane-step.ts";
 import { type TargetMode, clearReportable, postponeProbe, restartOutage } from "./mode.ts";
 import { createSettleAttempt, type SettleOptions } from "./settle.ts";
-import { createReadyDeliveries, createSlots, type Slots } from "./slots.ts";
+import { createReadyDeliveries } from "./ready-deliveries.ts";
+import { createSlots, type Slots } from "./slots.ts";
 import {
   beginHold,
   createSubscriptionStates,
@@ -41,7 +41,7 @@ import {
   type SubscriptionStatesOptions,
 } from "./subscription-state.ts";
 import { createTargetLanes, type TargetLanesOptions } from "./target-lanes.ts";
-import { resumeProbes, setRules } from "./target.ts";
+import { resumeProbes } from "./target.ts";
 
 export interface SchedulerOptions
   extends
@@ -104,7 +104,7 @@ export function createScheduler(options: SchedulerOptions) {
 
   /** Returns whether to ask for the next step at once. */
   function carryOut(lane: Lane, step: Step, now: number): boolean {
-    switch (step.act) {
+    switch (step.action) {
       case "claim":
         claims.claim(lane, step.limit, now);
         return true;
@@ -201,10 +201,13 @@ export function createScheduler(options: SchedulerOptions) {
   function retarget(lane: Lane, subscription: Subscription): void {
     const { state } = lane;
     const shared = states.findSharedTarget(subscription);
-    if (shared === undefined && lane.target === state.ownTarget) return setRules(lane.target, rulesOf(subscription));
     if (shared === lane.target) return;
+    if (shared === undefined && lane.target === state.ownTarget) {
+      lane.target.rules = rulesOf(subscription);
+      return;
+    }
     lane.round?.remove(lane);
-    changeTarget(lane, shared ?? renewOwnTarget(state, rulesOf(subscription)));
+    lane.target = shared ?? renewOwnTarget(state, rulesOf(subscription));
     targets.joinRound(lane);
   }
 
@@ -275,7 +278,7 @@ export function createScheduler(options: SchedulerOptions) {
       advance(lane);
     },
     /** The table holds a new pending delivery of this lane. */
-    notePending(subscription: Subscription, dueAt: number): void {
+    recordPending(subscription: Subscription, dueAt: number): void {
       const lane = lanes.of(subscription);
       // In a flood, this is false for nearly all deliveries: the lane already knows that the table has more to claim.
       const isNews = !lane.mayHaveMore || dueAt < lane.nextDueAt;
@@ -294,7 +297,7 @@ export function createScheduler(options: SchedulerOptions) {
       const subscription = findSubscription(seq);
       const lane = subscription === undefined ? lanes.find(seq) : lanes.of(subscription);
       if (lane === undefined) return states.forget(seq);
-      setBeingSuspended(lane, false);
+      lane.isBeingSuspended = false;
       if (subscription !== undefined) change(lane, subscription);
       // The code that deletes the subscription cancels its deliveries and reports how many there were.
       else expectNothing(lane);

@@ -11,23 +11,16 @@ import type { Activity } from "../telemetry/activity.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { RunningAttempt } from "./attempt.ts";
-import { TRY_AGAIN_MS, type Claims, type EarlyRetries, type MissingSources } from "./claims.ts";
-import {
-  assess,
-  decide,
-  SIGNAL_PRIORITY,
-  staysInKey,
-  type Assessment,
-  type AssessedAt,
-  type Decision,
-  type Move,
-} from "./decide.ts";
+import { TRY_AGAIN_MS, type Claims, type EarlyRetries } from "./claims.ts";
+import type { MissingSources } from "./missing-sources.ts";
+import { assess, decide, SIGNAL_PRIORITY, staysInKey, type Assessment, type AssessedAt, type Move } from "./decide.ts";
 import type { Fallbacks } from "./fallback.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
 import { endChange, expectMore, type Lane, type OpenLanes, recordDuration } from "./lane.ts";
 import { admitsNext, isSilent } from "./lane-step.ts";
 import type { AttemptReport } from "../destinations/sender.ts";
-import type { Slots, ReadyDeliveries } from "./slots.ts";
+import type { ReadyDeliveries } from "./ready-deliveries.ts";
+import type { Slots } from "./slots.ts";
 import { isSlow } from "./subscription-state.ts";
 import type { TargetLanes } from "./target-lanes.ts";
 import { recordFailedEvent } from "./target.ts";
@@ -182,7 +175,7 @@ export function createSettleAttempt(options: SettleOptions, lanes: OpenLanes, pa
     assessed: Assessment,
     place: number,
     move: Move | undefined,
-    settlement: Decision,
+    settlement: Settlement,
   ): void {
     store.lanes.settle(settlement, (result) => {
       if ("failed" in result) {
@@ -290,8 +283,8 @@ interface AttemptListenerParts {
     note(subscriptionSeq: number, attempt: { durationMs: number; isSuccess: boolean; isRetry: boolean }): void;
   };
   forwards: {
-    note(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
-    noteHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
+    recordAttempt(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
+    recordHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
   };
 }
 
@@ -313,11 +306,11 @@ export function createAttemptListener(parts: AttemptListenerParts): OnAttempt {
       const isFirst = settlement.attemptNumber === 1;
       statistics.noteEnded(subscription.seq, verdict === "dead" ? "dead" : isFirst ? "first_try" : "later");
     }
-    forwards.note(event.id, subscription.seq, toForwardResult(subscription, settlement));
+    forwards.recordAttempt(event.id, subscription.seq, toForwardResult(subscription, settlement));
     if (subscription.ordered && subscription.mode === "forward") {
       const waits = verdict === "retry" && moveTo === undefined;
       const isWaiting = waits || (verdict === "dead" && !settlement.leavesKeyQueue);
-      forwards.noteHead(subscription.seq, event.orderingKey, isWaiting);
+      forwards.recordHead(subscription.seq, event.orderingKey, isWaiting);
     }
     metrics.countAttempt({
       subscriptionId: subscription.id,

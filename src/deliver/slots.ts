@@ -1,30 +1,4 @@
-import type { ClaimedDelivery } from "../store/port/lanes.ts";
-import { addReady, addReserved, held, type Lane, setClaiming, setQueued, setSlow, takeReady } from "./lane.ts";
-
-/** Lanes that compete with each other, by tenant. */
-interface Pool {
-  readonly tenants: Map<string, TenantQueue>;
-  /** Those with lanes that wait, as a binary heap: with thousands of them, each attempt looks at only a few. */
-  readonly waiting: TenantQueue[];
-  inFlight: number;
-  /** The number of turns so far, over all pools. */
-  readonly turns: { count: number; waits: number };
-}
-
-interface TenantQueue {
-  inFlight: number;
-  /** The number of its last turn. */
-  servedAt: number;
-  /** Its place in `waiting`; undefined while nothing waits. */
-  place: number | undefined;
-  /** The number of its wait, over all pools. */
-  waitsAs: number;
-  /** Lanes that have never had an answer: they come first, to find out how fast they are. */
-  readonly fresh: Lane[];
-  /** Lanes with nothing in flight: they come next. */
-  readonly idle: Lane[];
-  readonly busy: Lane[];
-}
+import type { Lane } from "./lane.ts";
 
 const SHARE_OF_SLOW = 0.5;
 /** A slow lane gets a slot while its tenant has fewer than this many attempts for each free slot. */
@@ -51,7 +25,7 @@ export function createSlots(maxInFlight: number) {
   /** The lane has something to send. */
   function enqueue(lane: Lane): void {
     if (lane.isQueued) return;
-    setQueued(lane, true);
+    lane.isQueued = true;
     const pool = poolOf(lane);
     const queue = queueOf(pool, lane.tenantId);
     listFor(queue, lane).push(lane);
@@ -101,26 +75,50 @@ export function createSlots(maxInFlight: number) {
       const { inFlight, tenantId, isQueued } = lane;
       if (isQueued) unqueue(poolOf(lane), lane);
       if (inFlight > 0) leave(poolOf(lane), tenantId, inFlight);
-      setSlow(lane, isSlow);
+      lane.isSlow = isSlow;
       if (inFlight > 0) join(poolOf(lane), tenantId, inFlight);
       if (isQueued) enqueue(lane);
     },
   };
 }
 
-function createPool(turns: Pool["turns"]): Pool {
-  return { tenants: new Map(), waiting: [], inFlight: 0, turns };
+/** Lanes that compete with each other, by tenant. */
+function createPool(turns: { count: number; waits: number }) {
+  return {
+    tenants: new Map<string, TenantQueue>(),
+    /** Those with lanes that wait, as a binary heap: with thousands of them, each attempt looks at only a few. */
+    waiting: [] as TenantQueue[],
+    inFlight: 0,
+    /** The number of turns so far, over all pools. */
+    turns,
+  };
 }
+
+type Pool = ReturnType<typeof createPool>;
+
+/** It starts behind those that wait already: otherwise a queue that is forgotten after each turn would always be first. */
+function createQueue(servedAt: number) {
+  return {
+    inFlight: 0,
+    /** The number of its last turn. */
+    servedAt,
+    /** Its place in `waiting`; undefined while nothing waits. */
+    place: undefined as number | undefined,
+    /** The number of its wait, over all pools. */
+    waitsAs: 0,
+    /** Lanes that have never had an answer: they come first, to find out how fast they are. */
+    fresh: [] as Lane[],
+    /** Lanes with nothing in flight: they come next. */
+    idle: [] as Lane[],
+    busy: [] as Lane[],
+  };
+}
+
+type TenantQueue = ReturnType<typeof createQueue>;
 
 function queueOf({ tenants, turns }: Pool, tenantId: string): TenantQueue {
   let queue = tenants.get(tenantId);
-  // A new queue starts behind those that wait already: otherwise a queue that is forgotten after each turn would always
-  // be first.
-  if (queue === undefined) {
-    const lists = { fresh: [], idle: [], busy: [] };
-    queue = { inFlight: 0, servedAt: turns.count, place: undefined, waitsAs: 0, ...lists };
-    tenants.set(tenantId, queue);
-  }
+  if (queue === undefined) tenants.set(tenantId, (queue = createQueue(turns.count)));
   return queue;
 }
 
@@ -192,7 +190,7 @@ function isEmpty({ fresh, idle, busy }: TenantQueue): boolean {
 function unqueue(pool: Pool, lane: Lane): void {
   const queue = queueOf(pool, lane.tenantId);
   if (!remove(queue.fresh, lane) && !remove(queue.idle, lane)) remove(queue.busy, lane);
-  setQueued(lane, false);
+  lane.isQueued = false;
   if (isEmpty(queue)) removeFrom(pool.waiting, queue);
 }
 
@@ -216,100 +214,4 @@ function leave(pool: Pool, tenantId: string, count: number): void {
   queue.inFlight -= count;
   moveUp(pool.waiting, queue);
   if (queue.inFlight === 0 && isEmpty(queue)) pool.tenants.delete(tenantId);
-}
-
-/**
- * Claimed deliveries that wait in memory for their turn: their number over all lanes and the bytes of their bodies are
- * limited.
- */
-export type ReadyDeliveries = ReturnType<typeof createReadyDeliveries>;
-
-export interface ReadyDeliveriesOptions {
-  maxInFlight: number;
-  maxBodyBytes: number;
-  countLanes: () => number;
-}
-
-/** How many deliveries may wait, as a multiple of the slots. */
-const PER_SLOT = 16;
-
-/**
- * Places that a lane always has, however full the memory is, so that a claim is worth its cost; fewer when there are
- * many lanes.
- */
-const OWN_PLACES = 8;
-const ALL_OWN_PLACES = 8192;
-
-/** How much of the budget for bodies must stay free, as a multiple of the body that is added. */
-export const LEFT_PER_BODY = 4;
-
-export function createReadyDeliveries({ maxInFlight, maxBodyBytes, countLanes }: ReadyDeliveriesOptions) {
-  const places = maxInFlight * PER_SLOT;
-  /** Deliveries in memory plus reserved places. */
-  let taken = 0;
-  let bodyBytes = 0;
-
-  /**
-   * At least one, so that no lane waits for another to send. Nothing until half of the places are free: claiming one by
-   * one costs more.
-   */
-  function ownRoom(lane: Lane): number {
-    const own = Math.max(1, Math.min(OWN_PLACES, Math.floor(ALL_OWN_PLACES / countLanes())));
-    const used = held(lane) + lane.claiming;
-    return used <= own / 2 ? own - used : 0;
-  }
-
-  /**
-   * A body may take only a part of the free budget: there is always room for small bodies, however many large ones a
-   * tenant has.
-   */
-  function hasRoomForBody(size: number): boolean {
-    return bodyBytes + size * LEFT_PER_BODY <= maxBodyBytes;
-  }
-
-  function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
-    const delivery = takeReady(lane, at);
-    if (delivery === undefined) return undefined;
-    bodyBytes -= delivery.event.body?.length ?? 0;
-    taken--;
-    return delivery;
-  }
-
-  return {
-    /** How many more deliveries a lane may claim. */
-    roomFor: (lane: Lane): number => Math.max(places - taken, ownRoom(lane)),
-    hasRoomForBody,
-    /** Reserves a place for a delivery that is being recorded. */
-    keepPlace(lane: Lane): void {
-      addReserved(lane, 1);
-      taken++;
-    },
-    freePlace(lane: Lane): void {
-      addReserved(lane, -1);
-      taken--;
-    },
-    /** Reserves places for a claim until it is answered. */
-    beginClaim(lane: Lane, limit: number): void {
-      setClaiming(lane, limit);
-      taken += limit;
-    },
-    endClaim(lane: Lane): void {
-      taken -= lane.claiming;
-      setClaiming(lane, 0);
-    },
-    add(lane: Lane, delivery: ClaimedDelivery): void {
-      const size = delivery.event.body?.length ?? 0;
-      const isKept = hasRoomForBody(size);
-      // When the budget is full, the body is dropped here and loaded again for the attempt.
-      if (!isKept) delivery.event = { ...delivery.event, body: undefined };
-      else bodyBytes += size;
-      addReady(lane, delivery, isKept ? size : 0);
-      taken++;
-    },
-    takeFirst: (lane: Lane): ClaimedDelivery | undefined => takeAt(lane, 0),
-    take(lane: Lane, eventSeq: number): ClaimedDelivery | undefined {
-      const at = lane.ready.findIndex((delivery) => delivery.eventSeq === eventSeq);
-      return at === -1 ? undefined : takeAt(lane, at);
-    },
-  };
 }

@@ -3,7 +3,7 @@ import type { Subscription, Suspension } from "../model/subscription.ts";
 import { DEFAULT_RULES } from "../model/target.ts";
 import { createMode, createModeNotices, type TargetMode } from "./mode.ts";
 import { loadPace, type Pace } from "./pace.ts";
-import { createTarget, createTargetCondition, setRules, type Target, type TargetCondition } from "./target.ts";
+import { createTarget, createTargetCondition, type Target, type TargetCondition } from "./target.ts";
 
 interface StateOfSubscription {
   /** The subscription's own target, used when it shares none with others. */
@@ -17,20 +17,6 @@ interface StateOfSubscription {
  * the functions of this file.
  */
 export type SubscriptionState = Readonly<StateOfSubscription>;
-
-interface SuspensionCounts {
-  /** Deliveries that died in a row, without a success between them. */
-  deadInARow: number;
-  /** It was reported that the subscription will be suspended if nothing changes. */
-  isWarned: boolean;
-  /** The subscription is paused or suspended: this time does not count. */
-  isHeld: boolean;
-  /** Why it was suspended, if it was. */
-  cause: Suspension | undefined;
-}
-
-/** How close a subscription is to its suspension. */
-export type SuspensionState = Readonly<SuspensionCounts>;
 
 interface AverageTime {
   /** A moving average; undefined before the first attempt. */
@@ -73,7 +59,7 @@ export function createSubscriptionStates(options: SubscriptionStatesOptions) {
     const known = states.get(seq);
     if (known !== undefined) return known;
     const state = findSavedState?.(seq) ?? createSubscriptionState(clock.now());
-    setRules(state.ownTarget, targetRules);
+    state.ownTarget.rules = targetRules;
     states.set(seq, state);
     return state;
   }
@@ -98,9 +84,23 @@ export function createSubscriptionStates(options: SubscriptionStatesOptions) {
   };
 }
 
-export function createSuspensionState(): SuspensionState {
-  return { deadInARow: 0, isWarned: false, isHeld: false, cause: undefined };
+export function createSuspensionState() {
+  return {
+    /** Deliveries that died in a row, without a success between them. */
+    deadInARow: 0,
+    /** It was reported that the subscription will be suspended if nothing changes. */
+    isWarned: false,
+    /** The subscription is paused or suspended: this time does not count. */
+    isHeld: false,
+    /** Why it was suspended, if it was. */
+    cause: undefined as Suspension | undefined,
+  };
 }
+
+type SuspensionCounts = ReturnType<typeof createSuspensionState>;
+
+/** How close a subscription is to its suspension. */
+export type SuspensionState = Readonly<Omit<SuspensionCounts, "cause">> & Pick<SuspensionCounts, "cause">;
 
 /** A delivery died because of the destination's answer. `failing`: halfway to a suspension, returned once. */
 export function countDead(state: SuspensionCounts, limit: number | undefined): "failing" | "exhausted" | undefined {
@@ -127,10 +127,6 @@ export function resetDead(state: SuspensionCounts): boolean {
   state.deadInARow = 0;
   state.isWarned = false;
   return true;
-}
-
-export function setCause(state: SuspensionCounts, cause: Suspension): void {
-  state.cause = cause;
 }
 
 /** The subscription is paused or suspended. */

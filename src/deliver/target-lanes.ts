@@ -1,8 +1,9 @@
 import type { Clock, Random } from "../model/clock.ts";
 import { type Subscription, DEFAULT_SUSPENSION } from "../model/subscription.ts";
-import type { Claims, MissingSources } from "./claims.ts";
+import type { Claims } from "./claims.ts";
+import type { MissingSources } from "./missing-sources.ts";
 import type { Assessment } from "./decide.ts";
-import { isActive, isBusy, type Lane, type LaneRound, type OpenLanes, setBeingSuspended, setRound } from "./lane.ts";
+import { isActive, isBusy, type Lane, type LaneRound, type OpenLanes } from "./lane.ts";
 import {
   recordSuccess,
   recordFailure,
@@ -13,7 +14,7 @@ import {
   type Target,
 } from "./target.ts";
 import { postponeProbe, clearReportable } from "./mode.ts";
-import { checkOutage, countDead, resetDead, setCause, type SubscriptionState } from "./subscription-state.ts";
+import { checkOutage, countDead, resetDead, type SubscriptionState } from "./subscription-state.ts";
 
 export interface RoundEvents {
   /** When a lane sends an event received after this time, all that waited at first has been sent before. Unix ms. */
@@ -77,7 +78,7 @@ function createTrialRounds({ clock, findSubscription }: TargetLanesOptions, adva
       if (isOver) return;
       isOver = true;
       if (target !== undefined && running.get(target) === round) running.delete(target);
-      for (const lane of lanes) if (lane.round === round) setRound(lane, undefined);
+      for (const lane of lanes) if (lane.round === round) lane.round = undefined;
       if (how === "empty") events.onTried([...lanes].every(isEmpty));
       events.onEnd(how);
       for (const lane of lanes) advance(lane);
@@ -89,12 +90,12 @@ function createTrialRounds({ clock, findSubscription }: TargetLanesOptions, adva
         return room;
       },
       add(lane) {
-        setRound(lane, round);
+        lane.round = round;
         lanes.add(lane);
       },
       remove(lane) {
         lanes.delete(lane);
-        setRound(lane, undefined);
+        lane.round = undefined;
       },
       recordClaimed(lane, claimed) {
         if (caughtUp.has(lane)) return;
@@ -121,7 +122,7 @@ function createTrialRounds({ clock, findSubscription }: TargetLanesOptions, adva
       },
       stop: () => end("stopped"),
     };
-    for (const lane of members) setRound(lane, round);
+    for (const lane of members) lane.round = round;
     return round;
   }
 
@@ -338,9 +339,9 @@ function createSuspensions({ clock, onFailing, onSuspend, onState }: TargetLanes
   /** Only once: other attempts in flight only say the same. */
   function suspend(lane: Lane, subscription: Subscription, reason: string, target: Target): void {
     if (lane.isBeingSuspended || subscription.status !== "active") return;
-    setBeingSuspended(lane, true);
+    lane.isBeingSuspended = true;
     const isOutOfReach = target === lane.target && target.mode.isOpen;
-    setCause(lane.state.suspension, { at: clock.wall(), reason, isOutOfReach });
+    lane.state.suspension.cause = { at: clock.wall(), reason, isOutOfReach };
     onSuspend(subscription, reason, factsOf(lane, target));
     onState(subscription, lane.state);
   }

@@ -1,4 +1,3 @@
-import type { Timer } from "../model/clock.ts";
 import { DEFAULT_RULES, type Mode, type TargetRules } from "../model/target.ts";
 import {
   closeMode,
@@ -25,45 +24,11 @@ export interface TargetCondition {
   readonly notices: ModeNotices;
 }
 
-interface TargetState {
-  readonly mode: ModeState;
-  readonly pace: Pace;
-  readonly notices: ModeNotices;
-  rules: TargetRules;
-  /** A delivery is under way to find out whether the target is back. */
-  isProbing: boolean;
-  /** The result of the last health check, if there was one. */
-  check: CheckResult | undefined;
-  /** Successful checks in a row while it is in QUEUE. */
-  successes: number;
-  /** The target may be back: before the next round all waiting retries are brought forward. */
-  hastens: boolean;
-  /** Since then, all waiting deliveries were tried once. */
-  isTried: boolean;
-  /** Since then: whether the target accepted one of them, and which events failed; only as many as are asked about. */
-  hasAccepted: boolean;
-  readonly failedEvents: Set<number>;
-  /** Whether the deliveries that went to fallbacks have been taken from there, as far as is known. */
-  isDrained: boolean;
-  /** This is being checked: meanwhile no more deliveries go to the fallbacks. */
-  isCheckingDrain: boolean;
-  /** A lane of the target has retries that wait; and when some of them may next be brought forward. */
-  hasWaitingRetries: boolean;
-  earlyAt: number;
-  earlyTimer: Timer | undefined;
-}
-
 export interface CheckResult {
   /** In wall time. */
   readonly at: number;
   readonly error: string | undefined;
 }
-
-/**
- * The target of one subscription, or of several that share it, with its current condition. Written only by the functions
- * of this file.
- */
-export type Target = Readonly<Omit<TargetState, "mode">> & TargetCondition;
 
 const SLOW_START_MIN_PER_S = 10;
 
@@ -71,67 +36,44 @@ export function createTargetCondition(now: number): TargetCondition {
   return { mode: createMode(), pace: createPace(now), notices: createModeNotices() };
 }
 
-export function createTarget({ mode, pace, notices }: TargetCondition, rules: TargetRules = DEFAULT_RULES): Target {
+export function createTarget({ mode, pace, notices }: TargetCondition, rules: TargetRules = DEFAULT_RULES) {
   return {
     mode,
     pace,
     notices,
     rules,
+    /** A delivery is under way to find out whether the target is back. */
     isProbing: false,
-    check: undefined,
+    /** The result of the last health check, if there was one. */
+    check: undefined as CheckResult | undefined,
+    /** Successful checks in a row while it is in QUEUE. */
     successes: 0,
+    /** The target may be back: before the next round all waiting retries are brought forward. */
     hastens: false,
+    /** Since then, all waiting deliveries were tried once. */
     isTried: false,
+    /** Since then: whether the target accepted one of them, and which events failed; only as many as are asked about. */
     hasAccepted: false,
-    failedEvents: new Set(),
+    failedEvents: new Set<number>(),
+    /** Whether the deliveries that went to fallbacks have been taken from there, as far as is known. */
     isDrained: true,
+    /** This is being checked: meanwhile no more deliveries go to the fallbacks. */
     isCheckingDrain: false,
+    /** A lane of the target has retries that wait. */
     hasWaitingRetries: false,
-    earlyAt: 0,
-    earlyTimer: undefined,
   };
 }
 
-/** The settings were changed. */
-export function setRules(target: TargetState, rules: TargetRules): void {
-  target.rules = rules;
-}
+type NewTarget = ReturnType<typeof createTarget>;
+type TargetState = Omit<NewTarget, "mode"> & { readonly mode: ModeState };
+/** Facts without a rule: the part that finds them out sets them. */
+type SetByOthers = "rules" | "isProbing" | "check" | "hastens" | "isDrained" | "isCheckingDrain" | "hasWaitingRetries";
 
-export function setProbing(target: TargetState, isProbing: boolean): void {
-  target.isProbing = isProbing;
-}
-
-export function setCheck(target: TargetState, check: CheckResult): void {
-  target.check = check;
-}
-
-export function setHastens(target: TargetState, hastens: boolean): void {
-  target.hastens = hastens;
-}
-
-export function setDrained(target: TargetState, isDrained: boolean): void {
-  target.isDrained = isDrained;
-}
-
-export function setCheckingDrain(target: TargetState, isChecking: boolean): void {
-  target.isCheckingDrain = isChecking;
-}
-
-/** A delivery of the target waits for a retry. */
-export function setWaitingRetries(target: TargetState): void {
-  target.hasWaitingRetries = true;
-}
-
-/** Retries are brought forward now; the next ones not before that time. */
-export function beginEarlyRetries(target: TargetState, nextAt: number): void {
-  target.hasWaitingRetries = false;
-  target.earlyAt = nextAt;
-}
-
-/** When the timer that brings retries forward fires, it is forgotten. */
-export function setEarlyTimer(target: TargetState, timer: Timer | undefined): void {
-  target.earlyTimer = timer;
-}
+/**
+ * The target of one subscription, or of several that share it, with its current condition. What is read-only here is
+ * changed by the functions of this file.
+ */
+export type Target = Readonly<Omit<NewTarget, SetByOthers>> & Pick<NewTarget, SetByOthers>;
 
 /** The subscription whose own target this is continues: probes begin with their first wait again. */
 export function resumeProbes({ mode }: TargetState): void {

@@ -16,10 +16,12 @@ import { openKeys } from "../resources/keys.ts";
 import { openPassRecords } from "../resources/pass-records.ts";
 import { createRegistry } from "../resources/registry.ts";
 import type { SubscriptionChanged } from "../resources/subscriptions/known-subscriptions.ts";
-import { openSubscriptions } from "../resources/subscriptions/subscriptions.ts";
+import { openSubscriptions, type Subscriptions } from "../resources/subscriptions/subscriptions.ts";
+import type { Sources } from "../resources/sources/sources.ts";
 import { createTargets, type KnownTarget } from "../resources/target-states.ts";
 import { openSharedTargets } from "../resources/targets.ts";
 import { openTenants } from "../resources/tenants.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
 import type { Target } from "../deliver/target.ts";
 import { createChecker } from "../sandbox/checks/checker.ts";
 import { createSchemaChecker } from "../sandbox/checks/schema-check.ts";
@@ -29,20 +31,31 @@ import { type Foundation, createEvent, type Start } from "./start.ts";
 /** What users configure, and what follows it at once. Sources are opened later, when their kinds are known. */
 export type Configured = Awaited<ReturnType<typeof openConfigured>>;
 
-export async function openConfigured(start: Start, made: Foundation) {
+export async function openConfigured(start: Start, made: Foundation, asked: Asked) {
   const authors = createAuthors();
   const registry = createRegistry({ records: made.store.records, clock: made.clock, authors });
-  const owners = await openOwners(start, made, { registry, authors });
+  const shared = { registry, authors };
+  const owners = await openOwners(start, made, shared, (): Subscriptions => subscribers.subscriptions);
   const types = await openTypes(start, made, registry);
-  const subscribers = await openSubscribers(start, { ...made, ...owners, ...types, registry, authors });
-  return { registry, authors, ...owners, ...types, ...subscribers };
+  const subscribers = await openSubscribers(start, { ...made, ...owners, ...types, ...shared }, asked);
+  return { ...shared, ...owners, ...types, ...subscribers };
+}
+
+/** Parts that are created later. */
+interface Asked {
+  scheduler: () => Scheduler;
+  sources: () => Sources;
 }
 
 type Shared = { registry: ReturnType<typeof createRegistry>; authors: ReturnType<typeof createAuthors> };
 
 /** Tenants, keys, quotas and contacts. */
-async function openOwners(start: Start, made: Foundation, { registry, authors }: Shared) {
-  const { config, logger, logFault, parts, later } = start;
+async function openOwners(
+  { config, logger, logFault, parts }: Start,
+  made: Foundation,
+  { registry, authors }: Shared,
+  subscriptions: () => Subscriptions,
+) {
   const { store, clock, createId } = made;
   const key = createAuditKey(deriveAuditSeed(made.masterKey));
   const trail = createAuditTrail({ store, authors, clock, key });
@@ -56,7 +69,7 @@ async function openOwners(start: Start, made: Foundation, { registry, authors }:
   const contacts = createContacts({
     findSms: () => findSmsSettings(channels),
     onUnreachable: (tenant_id, contact, reason) =>
-      logger.warn({ tenant_id, contact, reason }, "a contact cannot be told anything"),
+      logger.warn({ tenant_id, contact, reason }, "a contact cannot be notified"),
     onFault: logFault,
   });
   parts.add(() => contacts.stop());
@@ -65,7 +78,7 @@ async function openOwners(start: Start, made: Foundation, { registry, authors }:
     store,
     clock,
     countLiveKeys: keys.countLive,
-    countSubscriptions: (draft, id) => later().subscriptions.count(draft, id),
+    countSubscriptions: (draft, id) => subscriptions().count(draft, id),
     onChange(changes) {
       retention.update(changes);
       contacts.take(changes);
@@ -100,7 +113,11 @@ type Owners = Awaited<ReturnType<typeof openOwners>>;
 type Types = Awaited<ReturnType<typeof openTypes>>;
 
 /** Subscriptions and their targets. */
-async function openSubscribers({ config, logger, later }: Start, made: Foundation & Shared & Owners & Types) {
+async function openSubscribers(
+  { config, logger }: Start,
+  made: Foundation & Shared & Owners & Types,
+  { scheduler, sources }: Asked,
+) {
   const { store, clock, random, authors, createId, metrics, registry, tenants, secretBox } = made;
   const { kinds, senders, templates, eventTypes, checkDestination } = made;
   const changes = {
@@ -119,8 +136,8 @@ async function openSubscribers({ config, logger, later }: Start, made: Foundatio
     },
   });
   const findHolding = (draft: Draft, tenantId: string) => ({
-    sources: later()
-      .sources.listPulled(draft, tenantId)
+    sources: sources()
+      .listPulled(draft, tenantId)
       .map(({ shown, options }) => ({ name: shown.name, options })),
     sharedTargets: sharedTargets.listIn(draft, tenantId).length,
   });
@@ -147,7 +164,7 @@ async function openSubscribers({ config, logger, later }: Start, made: Foundatio
     authors,
     maxProbeMs,
     subscriptions: () => subscriptions,
-    scheduler: () => later().scheduler,
+    scheduler,
     onMode: changes.forcedMode.emit,
     onChange: changes.targets.emit,
   });

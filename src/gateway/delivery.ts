@@ -5,7 +5,7 @@ import { createGovernor, createUtilization } from "../accept/overload.ts";
 import { createAttemptWindows } from "../alerts/attempt-window.ts";
 import { createFailureEvents } from "../alerts/failure-events.ts";
 import { createModeEvents } from "../alerts/mode-events.ts";
-import { createFallbackDrain } from "../deliver/fallback.ts";
+import { createFallbackDrain } from "../deliver/fallback-drain.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
 import { createAttemptListener } from "../deliver/settle.ts";
 import { createHealthWatch } from "../deliver/target-health.ts";
@@ -73,7 +73,7 @@ export function openDelivery(start: Start, made: Foundation & Configured) {
       logger.warn({ ...facts, detail: settlement.attempt.error }, "delivery is dead");
       failureEvents.died(subscription, delivery, settlement);
     },
-    onSettled: endedEvents.noteSettled,
+    onSettled: endedEvents.recordSettled,
     onFault: logFault,
     onTested: (eventId, settlement) => tests.noteTested(eventId, settlement),
     onExpired: (dead) => failureEvents.diedUnsent(dead),
@@ -82,12 +82,12 @@ export function openDelivery(start: Start, made: Foundation & Configured) {
     onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
     onSuspend(subscription, reason, facts) {
       logger.warn({ subscription: nameForLog(subscription), reason }, "subscription is suspended");
-      const tell = (draft: Draft, current: Subscription) => {
+      const report = (draft: Draft, current: Subscription) => {
         draft.explain({ reason });
         failureEvents.suspended(draft, current, reason, facts);
       };
       // By itself, also while it tries what somebody asked for.
-      authors.asGateway(() => subscriptions.suspend(subscription, tell)).catch(logFault);
+      authors.asGateway(() => subscriptions.suspend(subscription, report)).catch(logFault);
     },
   });
   const fallbackDepths = createFallbackDepths({
@@ -168,7 +168,7 @@ export function openDelivery(start: Start, made: Foundation & Configured) {
     subscriptions,
     clock,
     authors,
-    onDue: (subscription: Subscription) => scheduler.notePending(subscription, clock.now()),
+    onDue: (subscription: Subscription) => scheduler.recordPending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   };
   const replayRunner = createReplayRunner({

@@ -35,7 +35,7 @@ import { createSessions } from "../api/session/sessions.ts";
 import { createStatus } from "../api/status.ts";
 import { createStreams } from "../api/stream/streams.ts";
 import { VERSION } from "../config/version.ts";
-import { createIntake, noteAnswer } from "../intake/hot-routes.ts";
+import { createIntake, recordAnswer } from "../intake/hot-routes.ts";
 import { reportRetention } from "../jobs/retention.ts";
 import { createServerErrors } from "../telemetry/server-errors.ts";
 import type { Alerting, Background } from "./background.ts";
@@ -226,7 +226,7 @@ export function openServer(start: Start, made: Foundation & Configured & Intake)
     maxPublishBytes: MAX_PUBLISH_BYTES,
     createId,
     onRequest: metrics.countRequest,
-    noteAnswer: options.activity && noteAnswer,
+    recordAnswer: options.activity && recordAnswer,
     onServerError,
   });
   const http = createHttpServer({

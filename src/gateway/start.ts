@@ -1,12 +1,10 @@
 import type { Config } from "../config/settings-tree.ts";
-import type { Scheduler } from "../deliver/scheduler.ts";
 import type { PosthornError } from "../model/errors.ts";
 import type { PartStack } from "../model/part-stack.ts";
 import { type SystemClockOptions, createSystemClock, createSystemRandom } from "../model/clock.ts";
 import type { Plugin } from "../plugin.ts";
 import { deriveAuditSeed } from "../model/audit.ts";
 import { createConnections, logStates } from "../queues/connections.ts";
-import type { Sources } from "../resources/sources/sources.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import type { createBodyChecker } from "../sandbox/text/body-check.ts";
 import type { SourceKind } from "../sources/source-kind.ts";
@@ -48,7 +46,7 @@ export interface GatewayOptions {
   listenFd?: number | undefined;
   /** The disk failed; the process must exit at once with a code other than 0. */
   onFatal: (error: PosthornError) => void;
-  /** Is told of each request and attempt, where somebody watches; unless they are logged. */
+  /** Gets each request and attempt, if somebody watches them; otherwise they may be logged. */
   activity?: Activity | undefined;
   /** Source kinds beyond the built-in ones. */
   sourceKinds?: readonly SourceKind[] | undefined;
@@ -81,18 +79,6 @@ export interface Start {
   readonly logger: Logger;
   readonly logFault: (error: unknown) => void;
   readonly parts: PartStack;
-  /** Throws until all parts are created: none may be called before. */
-  readonly later: () => LaterParts;
-}
-
-/**
- * Parts that are asked by parts before them. There are no others: what only has to hear of something is an event.
- * Senders and tenants ask for subscriptions, targets for the scheduler, targets and subscriptions for sources.
- */
-export interface LaterParts {
-  readonly subscriptions: Subscriptions;
-  readonly scheduler: Scheduler;
-  readonly sources: Sources;
 }
 
 /** Something that happens in a part, for one that is created after it. Before that, nobody needs to hear of it. */
@@ -192,8 +178,11 @@ export function openCapacity({ config, logger, parts }: Start, { store, clock }:
 }
 
 /** Everything that leaves the gateway goes through these parts: connections to brokers, and the senders. */
-export function openOutgoing(start: Start, { store, clock, random, secretBox }: Storage) {
-  const { config, options, logger, logFault, parts, later } = start;
+export function openOutgoing(
+  { config, options, logger, logFault, parts }: Start,
+  { store, clock, random, secretBox }: Storage,
+  subscriptions: () => Subscriptions,
+) {
   const { limits } = config;
   const connect = options.makers?.createConnections?.(createConnections) ?? createConnections;
   // Each is opened when it is first used.
@@ -234,7 +223,7 @@ export function openOutgoing(start: Start, { store, clock, random, secretBox }: 
     checkUrl: checkDestination,
     findOwnUrlProblem: ownUrls.findProblem,
     openCredentials: credentials.open,
-    findForward: (fallback) => later().subscriptions.findForward(fallback),
+    findForward: (fallback) => subscriptions().findForward(fallback),
     connections,
     templates,
     messageKey: config.messageKey,
@@ -242,7 +231,8 @@ export function openOutgoing(start: Start, { store, clock, random, secretBox }: 
     sms: config.sms,
     batchDir: config.batchDir,
     origin: store.info.id,
-    warn: ({ name }, reason) => logger.warn({ subscription: name, reason }, "deliveries reach nobody"),
+    warn: ({ name }, reason) =>
+      logger.warn({ subscription: name, reason }, "deliveries of this subscription do not arrive"),
   };
   const senders = openSenders(services, options.destinationKinds);
   const tracing = findTracing(logger);

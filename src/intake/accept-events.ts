@@ -210,15 +210,9 @@ function sumUp(request: WebhookRequest, parts: readonly Accepted[], log: Webhook
   return { kind: "ignored", cause: kept?.cause ?? cause ?? "empty" };
 }
 
+/** A part that was rejected has ended the request before. */
 function describe(part: Accepted): LoggedPart {
-  switch (part.kind) {
-    case "stored":
-      return { eventId: part.eventId, outcome: "accepted", cause: undefined };
-    case "duplicate":
-      return { eventId: part.eventId, outcome: "ignored", cause: "duplicate" };
-    case "ignored":
-      return { eventId: part.eventId, outcome: "ignored", cause: part.cause };
-    case "rejected":
-      return { eventId: undefined, outcome: "ignored", cause: part.error.code };
-  }
+  const event_id = part.kind === "rejected" ? null : (part.eventId ?? null);
+  if (part.kind === "stored") return { event_id, outcome: "accepted", cause: null };
+  return { event_id, outcome: "ignored", cause: part.kind === "ignored" ? part.cause : part.kind };
 }

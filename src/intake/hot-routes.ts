@@ -42,7 +42,7 @@ interface IntakeOptions extends RequestOrigin {
   createId: (prefix: "req") => string;
   onRequest: (outcome: string) => void;
   /** Set when somebody watches requests. */
-  noteAnswer?: ((response: ServerResponse, facts: AnswerFacts) => void) | undefined;
+  recordAnswer?: ((response: ServerResponse, facts: AnswerFacts) => void) | undefined;
   onServerError: NoteServerError;
 }
 
@@ -127,7 +127,8 @@ export function createIntake(options: IntakeOptions) {
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
       const loop = findLoop(hops);
       if (loop !== undefined) throw loop;
-      checkTrouble();
+      const trouble = findTrouble();
+      if (trouble !== undefined) throw trouble;
       checkEncoding(request.headers);
     } catch (error) {
       return reject(response, error);
@@ -148,7 +149,7 @@ export function createIntake(options: IntakeOptions) {
     // Nothing was accepted, partly because of our own error: 202 would be misleading.
     if (failed !== undefined && first === undefined) return reject(response, failed.error);
     if (failed !== undefined) options.onServerError(failed.error, describePlace(response.req));
-    if (first !== undefined) options.noteAnswer?.(response, { outcome: "accepted", eventId: first.eventId });
+    if (first !== undefined) options.recordAnswer?.(response, { outcome: "accepted", eventId: first.eventId });
     if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
     const [result] = results;
     if (result === undefined) return reject(response, new PosthornError("internal_error", "Nothing was published."));
@@ -207,12 +208,7 @@ export function createIntake(options: IntakeOptions) {
 
   function record(response: ServerResponse, outcome: string, eventId?: string): void {
     options.onRequest(outcome);
-    options.noteAnswer?.(response, { outcome, eventId });
-  }
-
-  function checkTrouble(): void {
-    const trouble = findTrouble();
-    if (trouble !== undefined) throw trouble;
+    options.recordAnswer?.(response, { outcome, eventId });
   }
 
   return {
@@ -301,10 +297,10 @@ const WEBHOOK_PATH = /^\/webhook\/[^/?]*/;
 /** What became of a request, as far as its answer alone does not say it. */
 type AnswerFacts = Pick<AnsweredRequest, "outcome" | "eventId">;
 
-const noted = new WeakMap<ServerResponse, AnswerFacts>();
+const recorded = new WeakMap<ServerResponse, AnswerFacts>();
 
-export function noteAnswer(response: ServerResponse, facts: AnswerFacts): void {
-  noted.set(response, facts);
+export function recordAnswer(response: ServerResponse, facts: AnswerFacts): void {
+  recorded.set(response, facts);
 }
 
 /** Reports a request when its answer has been sent. */
@@ -314,6 +310,6 @@ export function watchAnswer(request: IncomingMessage, response: ServerResponse, 
   response.once("finish", () => {
     const path = WEBHOOK_PATH.exec(url)?.[0] ?? url.split("?", 1)[0] ?? url;
     const { statusCode: status } = response;
-    report({ method, path, status, durationMs: performance.now() - startedAt, ...noted.get(response) });
+    report({ method, path, status, durationMs: performance.now() - startedAt, ...recorded.get(response) });
   });
 }

@@ -15,8 +15,7 @@ const DEFAULT_RETRY_AFTER_S = 5;
 
 export function toProblem(error: unknown, requestId?: string): Problem {
   const known = error instanceof PosthornError ? error : undefined;
-  const code = known?.code ?? "internal_error";
-  const { status } = ERRORS[code];
+  const { status } = ERRORS[known?.code ?? "internal_error"];
   const headers: Record<string, string> = { "content-type": "application/problem+json", ...ANSWER_HEADERS };
   if (status === 503 || status === 429) headers["retry-after"] = String(known?.retryAfterS ?? DEFAULT_RETRY_AFTER_S);
   if (status === 401) headers["www-authenticate"] = "Bearer";

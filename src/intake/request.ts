@@ -180,12 +180,6 @@ function createTrust(trustedProxies: readonly string[]): (address: string) => bo
   return (address) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Whether the forwarding headers of a request are trusted. */
-function createProxyTrust(trustedProxies: readonly string[]): (request: IncomingMessage) => boolean {
-  const isTrusted = createTrust(trustedProxies);
-  return (request) => trustedProxies.length > 0 && isTrusted(plain(request.socket.remoteAddress ?? ""));
-}
-
 /** Addresses without limits: trusted proxies, which stand for many clients, and the machine itself. */
 export function createExemption(trustedProxies: readonly string[]): (address: string) => boolean {
   const isExempt = createTrust(["127.0.0.0/8", "::1/128", ...trustedProxies]);
@@ -220,11 +214,11 @@ function plain(address: string): string {
 /** The URL that the sender used: some signature schemes include it. Derived from the request without POSTHORN_PUBLIC_URL. */
 export function createPublicUrl(publicUrl: string | undefined, trustedProxies: readonly string[]) {
   const base = publicUrl?.replace(/\/+$/, "");
-  const isFromTrustedProxy = createProxyTrust(trustedProxies);
+  const isProxy = createTrust(trustedProxies);
   return (request: IncomingMessage): string => {
     const target = request.url ?? "/";
     if (base !== undefined) return base + target;
-    const isTrusted = isFromTrustedProxy(request);
+    const isTrusted = trustedProxies.length > 0 && isProxy(plain(request.socket.remoteAddress ?? ""));
     const protocol = (isTrusted && firstOf(request.headers["x-forwarded-proto"])) || ownProtocol(request);
     const host = (isTrusted && firstOf(request.headers["x-forwarded-host"])) || (request.headers.host ?? "localhost");
     return `${protocol}://${host}${target}`;

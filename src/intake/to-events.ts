@@ -19,13 +19,11 @@ import { after, orElse, type MaybePromise } from "../model/accepted.ts";
 import type { AdoptedEvent, MessageFacts } from "./messages/open-message.ts";
 import { describeRequest, type WebhookRequest } from "./request.ts";
 import { GENERIC } from "../sources/generic.ts";
+import { hashOf, MAX_KEY_LENGTH, toKey, UNPRINTABLE } from "../sources/request-reading.ts";
 import type { ReadEvent, Reading, SourceKind } from "../sources/source-kind.ts";
 import type { BodyChecker, WellFormed } from "../sandbox/text/body-check.ts";
 import type { ValidationChecker } from "../sandbox/checks/validation-check.ts";
 
-const MAX_KEY_LENGTH = 255;
-// Control characters and lone surrogates: such text would be changed when it is stored.
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
 /** The end of the year 9999. */
 const MAX_TIME = 253_402_300_799_999;
@@ -130,10 +128,7 @@ export interface WebhookEventOptions {
   createId: (prefix: "evt") => string;
 }
 
-/** Creates one event from a request. */
-export type ToEvent = (request: WebhookRequest, form: WellFormed, found: FoundEvent) => IncomingEvent;
-
-export interface FoundEvent {
+interface FoundEvent {
   /** What the kind of source read from the request, if it reads it. */
   readonly read: ReadEvent | undefined;
   /** Identifies a repetition of the same request; see `NewEvent`. */
@@ -142,8 +137,9 @@ export interface FoundEvent {
   readonly kept?: string | undefined;
 }
 
-export function createWebhookEvents({ clock, createId }: WebhookEventOptions): ToEvent {
-  return (request, form, { read, replayKey, kept }) => {
+/** Creates one event from a request. */
+export function createWebhookEvents({ clock, createId }: WebhookEventOptions) {
+  return (request: WebhookRequest, form: WellFormed, { read, replayKey, kept }: FoundEvent): IncomingEvent => {
     const { source, receivedAt, pulled } = request;
     if (pulled?.adopted !== undefined) return adoptEvent(request, form, pulled, pulled.adopted, { clock, createId });
     const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
@@ -254,25 +250,7 @@ function adoptEvent(
 
 /** The event id of a message, the same whenever it comes: a broker's ids may have any content and length. */
 export function toMessageEventId(source: string, messageId: string): string {
-  return `msg_${createHash("sha256").update(`${source}\0${messageId}`).digest("base64url")}`;
-}
-
-function findKey(
-  request: WebhookRequest,
-  read: ReadEvent | undefined,
-  configuredId: string | undefined,
-): string | undefined {
-  const { source } = request;
-  if (read === undefined) return dedupeKeyOf(request, configuredId);
-  const id = source.idFrom === undefined ? toKey(read.identity) : configuredId;
-  return id === undefined ? undefined : webhookKey(source.name, id);
-}
-
-/** A kind may find any text: text that cannot be stored unchanged is hashed. */
-function toKey(text: string | undefined): string | undefined {
-  if (text === undefined || text === "") return undefined;
-  if (text.length <= MAX_KEY_LENGTH && !UNPRINTABLE.test(text)) return text;
-  return createHash("sha256").update(text).digest("base64url");
+  return `msg_${hashOf(`${source}\0${messageId}`)}`;
 }
 
 function toTime(given: number | undefined, otherwise: number): number {
@@ -310,17 +288,22 @@ function toPriority(text: string | undefined): Priority {
   return PRIORITIES.find((priority) => priority === text?.toLowerCase()) ?? "normal";
 }
 
-/**
- * A configured id decides alone. On undeclared sources the usual headers count only together with the body, because
- * their meaning there is not guaranteed.
- */
-function dedupeKeyOf(request: WebhookRequest, configuredId: string | undefined): string | undefined {
-  const { source, body } = request;
-  if (source.idFrom !== undefined) {
-    return configuredId === undefined ? undefined : webhookKey(source.name, configuredId);
-  }
-  if (source.declared) return undefined;
+/** A configured id decides alone, then what the kind has read. */
+function findKey(
+  request: WebhookRequest,
+  read: ReadEvent | undefined,
+  configuredId: string | undefined,
+): string | undefined {
+  const { source } = request;
+  const isRead = source.idFrom === undefined && read !== undefined;
+  const id = isRead ? toKey(read.identity) : source.idFrom === undefined ? findUsualId(request) : configuredId;
+  return id === undefined ? undefined : webhookKey(source.name, id);
+}
+
+/** On undeclared sources the usual headers count only together with the body: their meaning there is not guaranteed. */
+function findUsualId(request: WebhookRequest): string | undefined {
+  if (request.source.declared) return undefined;
   const id = readHeader(request, "webhook-id") ?? readHeader(request, "idempotency-key");
   if (id === undefined || id === "") return undefined;
-  return webhookKey(source.name, createHash("sha256").update(`${id}\0`).update(body).digest("base64url"));
+  return createHash("sha256").update(`${id}\0`).update(request.body).digest("base64url");
 }

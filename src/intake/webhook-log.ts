@@ -1,15 +1,17 @@
-import type { Rejected } from "../model/accepted.ts";
-import { isSendersFault, PosthornError } from "../model/errors.ts";
+import { type Rejected, rejectedBy } from "../model/accepted.ts";
+import { isSendersFault } from "../model/errors.ts";
+import { createTokenBucket } from "../model/token-bucket.ts";
 import type { LoggedRequest } from "../store/port/event-log.ts";
 import { maskLogged } from "../accept/masking.ts";
 import { describeRequest, type RequestHead, type WebhookRequest } from "./request.ts";
 
 export type WebhookLog = ReturnType<typeof createWebhookLog>;
 
+/** The result of one event of a request, as it is stored. */
 export interface LoggedPart {
-  eventId: string | undefined;
+  event_id: string | null;
   outcome: "accepted" | "ignored";
-  cause: string | undefined;
+  cause: string | null;
 }
 
 /** Twice as many as a request of two megabytes can have. */
@@ -38,12 +40,8 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions) {
       source: source.name,
       tenantId: source.tenantId,
       receivedAt: request.receivedAt,
+      ...entry,
       facts,
-      outcome: entry.outcome,
-      cause: entry.cause,
-      eventId: entry.eventId,
-      parts: entry.parts,
-      size: entry.size,
       body,
     });
     return isStored ? id : undefined;
@@ -71,12 +69,7 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions) {
     /** `parts`: the result of each event, if the request was split. */
     ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void {
       const { body } = request;
-      const shown = parts?.slice(0, MAX_PARTS).map((part) => ({
-        event_id: part.eventId ?? null,
-        outcome: part.outcome,
-        cause: part.cause ?? null,
-      }));
-      const written = shown === undefined ? undefined : JSON.stringify(shown);
+      const written = parts && JSON.stringify(parts.slice(0, MAX_PARTS));
       write(request, { outcome: "ignored", cause, eventId, parts: written, size: body.length, body });
     },
   };
@@ -84,13 +77,7 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions) {
 
 /** The rejection of a request that a step has thrown an error for. */
 export function toRejected(fault: unknown, requestId?: string): Rejected {
-  const error =
-    fault instanceof PosthornError
-      ? fault
-      : new PosthornError("internal_error", "The webhook could not be processed. See the gateway's log.", {
-          cause: fault,
-        });
-  return { kind: "rejected", stage: "check", error, requestId };
+  return rejectedBy(fault, "check", "The webhook could not be processed.", requestId);
 }
 
 /** How much is stored of rejected requests per second; twice as much in a burst. */
@@ -106,20 +93,17 @@ export function createRequestLog(
   log: (request: LoggedRequest) => void,
   now: () => number,
 ): WebhookLogOptions["logRequest"] {
-  let room = MAX_BURST_BYTES;
-  let filledAt = now();
-
+  const bucket = createTokenBucket(BYTES_PER_S, now(), MAX_BURST_BYTES);
   return (request) => {
     const at = now();
-    room = Math.min(MAX_BURST_BYTES, room + ((at - filledAt) * BYTES_PER_S) / 1000);
-    filledAt = at;
+    const room = bucket.available(at);
     const bodyBytes = request.body?.length ?? 0;
     const factBytes = request.facts.length;
     const partBytes = request.parts?.length ?? 0;
     if (factBytes > room) return false;
     const hasParts = factBytes + partBytes <= room;
     const hasBody = factBytes + partBytes + bodyBytes <= room;
-    room -= factBytes + (hasParts ? partBytes : 0) + (hasBody ? bodyBytes : 0);
+    bucket.take(at, factBytes + (hasParts ? partBytes : 0) + (hasBody ? bodyBytes : 0));
     if (hasBody) log(request);
     else log({ ...request, body: undefined, parts: hasParts ? request.parts : undefined });
     return true;

@@ -24,7 +24,7 @@ import { jsonAnswer } from "../sources/handshakes.ts";
 
 export type WebhookReceiver = ReturnType<typeof createWebhookReceiver>;
 
-/** Where a request comes from, as its connection and its proxies tell. */
+/** Where a request comes from, by its connection and its proxies. */
 export interface RequestOrigin {
   clientAddress(request: IncomingMessage): string;
   /** The URL that the sender used. */
@@ -137,13 +137,8 @@ function verifySender(request: WebhookRequest, kind: PushedSourceKind): MaybePro
 
 /** The source was declared by a gateway that knew more kinds. */
 function unknownKind({ name, kind }: Source): PosthornError {
-  return new PosthornError(
-    "unavailable",
-    `The source "${name}" is of the kind ${kind}, which this gateway does not know.`,
-    {
-      retryAfterS: 300,
-    },
-  );
+  const message = `The source "${name}" is of the kind ${kind}, which this gateway does not know.`;
+  return new PosthornError("unavailable", message, { retryAfterS: 300 });
 }
 
 /** The paths of webhooks begin with this. */
@@ -225,19 +220,16 @@ function isOwnMachine(host: string): boolean {
 
 /** The address, the token and the content type that the source requires. */
 function checkGate(source: Source, gate: SourceGate, request: RequestHead): void {
-  if (gate.allowedIps !== undefined && !isAllowedIp(request.remoteAddress, gate.allowedIps)) {
-    throw new PosthornError(
-      "address_not_allowed",
-      `The source "${source.name}" accepts no requests from ${request.remoteAddress}.`,
-    );
+  const { allowedIps, auth, contentTypes } = gate;
+  if (allowedIps !== undefined && !isAllowedIp(request.remoteAddress, allowedIps)) {
+    const message = `The source "${source.name}" accepts no requests from ${request.remoteAddress}.`;
+    throw new PosthornError("address_not_allowed", message);
   }
-  if (gate.auth !== undefined && !hasToken(request, gate.auth)) {
-    throw new PosthornError(
-      "bad_signature",
-      `The source "${source.name}" needs its token in the header ${gate.auth.header}.`,
-    );
+  if (auth !== undefined && !hasToken(request, auth)) {
+    const message = `The source "${source.name}" needs its token in the header ${auth.header}.`;
+    throw new PosthornError("bad_signature", message);
   }
-  if (gate.contentTypes !== undefined) checkContentType(source, gate.contentTypes, request);
+  if (contentTypes !== undefined) checkContentType(source, contentTypes, request);
 }
 
 function hasToken({ headers }: RequestHead, { header, token }: { header: string; token: string }): boolean {

@@ -1,4 +1,4 @@
-import type { PosthornError } from "./errors.ts";
+import { PosthornError } from "./errors.ts";
 import type { ForwardResult, GivenUp } from "./forward-rules.ts";
 
 /** The only form of callback: it is called once, with the result. */
@@ -72,6 +72,15 @@ export interface Forward {
   readonly subscriptionSeq: number;
   /** True when the first attempt begins at once; false when the delivery waits in the table for its turn. */
   readonly isClaimed: boolean;
+}
+
+/** The rejection because a step has thrown an error. `failed` is the message if the error is our own. */
+export function rejectedBy(fault: unknown, stage: Rejected["stage"], failed: string, requestId?: string): Rejected {
+  const error =
+    fault instanceof PosthornError
+      ? fault
+      : new PosthornError("internal_error", `${failed} See the gateway's log.`, { cause: fault });
+  return { kind: "rejected", stage, error, requestId };
 }
 
 /** As the store writes it; every field by name, so that all results have one hidden class. */

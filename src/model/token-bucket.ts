@@ -6,7 +6,7 @@ export interface TokenBucket {
   available(now: number): number;
   /** When the bucket is full again; from then on it is like a new one. */
   fullAt(now: number): number;
-  take(now: number): void;
+  take(now: number, count?: number): void;
   setRate(perSecond: number, now: number): void;
 }
 
@@ -37,9 +37,9 @@ export function createTokenBucket(perSecond: number, now: number, burst?: number
       return Math.max(0, Math.floor(tokens + ROUNDING));
     },
     fullAt: (at) => holdsAt(size(), at),
-    take(at) {
+    take(at, count = 1) {
       fill(at);
-      tokens -= 1;
+      tokens -= count;
     },
     setRate(next, at) {
       fill(at);

@@ -7,7 +7,7 @@ import {
   type SubscriptionState,
 } from "../deliver/subscription-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import { createTarget, createTargetCondition, forceMode, setRules, type Target, isHealthy } from "../deliver/target.ts";
+import { createTarget, createTargetCondition, forceMode, type Target, isHealthy } from "../deliver/target.ts";
 import { markReportable } from "../deliver/mode.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
@@ -239,7 +239,7 @@ export function createTargets(options: {
     /** Called when the settings of shared targets have changed. */
     take(changes: readonly Change<SharedTarget>[]): void {
       for (const { before, after } of changes) {
-        if (after !== undefined) setRules(stateOf(after), rulesOf(after.thing.input, options.maxProbeMs));
+        if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input, options.maxProbeMs);
         else if (before !== undefined) states.delete(before.seq);
       }
     },

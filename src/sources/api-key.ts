@@ -1,24 +1,21 @@
 import { Type } from "typebox";
 import { HEADER_SECRET } from "../model/secrets.ts";
-import { textOption } from "./kind-options.ts";
+import { kindOptions, textOption } from "./kind-options.ts";
 import { badSignature, getHeader, isOneOf } from "./signatures.ts";
 import type { KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 /** A key in a header, alone or after `Bearer`. Everything else is the same as for a generic source. */
 export const apiKey: PushedSourceKind = {
   name: "api-key",
-  options: Type.Object(
-    {
-      header: Type.Optional(
-        Type.String({
-          pattern: "^[A-Za-z0-9-]{1,64}$",
-          default: "x-api-key",
-          description: "The header with the key",
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  options: kindOptions({
+    header: Type.Optional(
+      Type.String({
+        pattern: "^[A-Za-z0-9-]{1,64}$",
+        default: "x-api-key",
+        description: "The header with the key",
+      }),
+    ),
+  }),
   needsSecret: true,
   queuedStatus: 202,
   secretForm: () => HEADER_SECRET,

@@ -1,12 +1,11 @@
 import { verify as verifySignature } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../model/errors.ts";
-import { parseUrl } from "../model/addresses.ts";
 import { scalarTextAt } from "../model/json.ts";
 import { checkJsonText } from "../sandbox/text/json-text.ts";
-import { createCertificates, isPlainHttps } from "./certificates.ts";
+import { createCertificates, findPlainUrl } from "./certificates.ts";
 import { eventTypeOf, findTime, identityOf } from "./request-reading.ts";
-import { textsOption } from "./kind-options.ts";
+import { kindOptions, textsOption } from "./kind-options.ts";
 import { badSignature, findBase64 } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
@@ -33,17 +32,11 @@ const ALGORITHMS: ReadonlyMap<string | undefined, string> = new Map([
  * signatures, so only listed topics are accepted. Subscriptions to listed topics are confirmed automatically.
  */
 export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<string> }): PushedSourceKind {
-  const certificates = createCertificates({
-    fetchText,
-    isTrusted: ({ hostname, pathname, search }) =>
-      HOST.test(hostname) && CERTIFICATE_PATH.test(pathname) && search === "",
-  });
+  const certificates = createCertificates({ fetchText, host: HOST, path: CERTIFICATE_PATH });
 
   async function confirm(url: string): Promise<void> {
-    const parsed = parseUrl(url);
-    if (parsed === undefined || !isPlainHttps(parsed) || !HOST.test(parsed.hostname)) {
-      throw badSignature("SubscribeURL is not an address of SNS.");
-    }
+    const parsed = findPlainUrl(url, HOST);
+    if (parsed === undefined) throw badSignature("SubscribeURL is not an address of SNS.");
     await fetchText(parsed.href).catch((error: unknown) => {
       throw new PosthornError("unavailable", "The subscription cannot be confirmed now.", {
         cause: error,
@@ -54,16 +47,13 @@ export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<st
 
   return {
     name: "aws-sns",
-    options: Type.Object(
-      {
-        topic_arns: Type.Array(Type.String({ pattern: "^arn:[a-z0-9-]+:sns:[a-z0-9-]+:[0-9]{12}:.{1,256}$" }), {
-          minItems: 1,
-          maxItems: 100,
-          description: "Topics whose messages are accepted",
-        }),
-      },
-      { additionalProperties: false },
-    ),
+    options: kindOptions({
+      topic_arns: Type.Array(Type.String({ pattern: "^arn:[a-z0-9-]+:sns:[a-z0-9-]+:[0-9]{12}:.{1,256}$" }), {
+        minItems: 1,
+        maxItems: 100,
+        description: "Topics whose messages are accepted",
+      }),
+    }),
     needsSecret: false,
     async verify(request, settings) {
       const { body } = request;

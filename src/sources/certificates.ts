@@ -3,22 +3,19 @@ import { PosthornError } from "../model/errors.ts";
 import { parseUrl } from "../model/addresses.ts";
 import { badSignature } from "./signatures.ts";
 
-/** Certificates of providers whose requests name the URL of their certificate. */
-export interface Certificates {
-  /** Throws `bad_signature` for an untrusted or expired certificate, `unavailable` when it cannot be fetched. */
-  publicKeyAt(url: string, at: number): Promise<KeyObject>;
-}
-
-export interface CertificateRules {
+interface CertificateRules {
   fetchText(url: string): Promise<string>;
-  isTrusted(url: URL): boolean;
+  /** Where the provider's certificates are. */
+  host: RegExp;
+  path: RegExp;
 }
 
 const MAX_CERTIFICATES = 100;
 /** The URL comes from a sender that is not verified yet. */
 const MAX_FETCHES = 4;
 
-export function createCertificates({ fetchText, isTrusted }: CertificateRules): Certificates {
+/** Certificates of providers whose requests name the URL of their certificate. */
+export function createCertificates({ fetchText, host, path }: CertificateRules) {
   const known = new Map<string, X509Certificate>();
   const fetching = new Map<string, Promise<X509Certificate>>();
 
@@ -47,9 +44,10 @@ export function createCertificates({ fetchText, isTrusted }: CertificateRules): 
   }
 
   return {
-    async publicKeyAt(url, at) {
-      const parsed = parseUrl(url);
-      if (parsed === undefined || !isPlainHttps(parsed) || !isTrusted(parsed)) {
+    /** Throws `bad_signature` for an untrusted or expired certificate, `unavailable` when it cannot be fetched. */
+    async publicKeyAt(url: string, at: number): Promise<KeyObject> {
+      const parsed = findPlainUrl(url, host);
+      if (parsed === undefined || !path.test(parsed.pathname) || parsed.search !== "") {
         throw badSignature("The URL of the certificate does not belong to the provider.");
       }
       const certificate = known.get(parsed.href) ?? (await fetchOnce(parsed.href));
@@ -61,8 +59,11 @@ export function createCertificates({ fetchText, isTrusted }: CertificateRules): 
   };
 }
 
-export function isPlainHttps({ protocol, port, username, password }: URL): boolean {
-  return protocol === "https:" && port === "" && username === "" && password === "";
+/** An https URL of this host without a port and a user. */
+export function findPlainUrl(text: string, host: RegExp): URL | undefined {
+  const url = parseUrl(text);
+  if (url === undefined || url.protocol !== "https:" || url.port !== "" || !host.test(url.hostname)) return undefined;
+  return url.username === "" && url.password === "" ? url : undefined;
 }
 
 function parseCertificate(text: string): X509Certificate {

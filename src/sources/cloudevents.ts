@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { HEADER_SECRET } from "../model/secrets.ts";
 import { AbuseProtectionOptions, answerPermission } from "./handshakes.ts";
 import {
@@ -12,6 +11,7 @@ import {
   readParts,
   rootSpan,
 } from "./request-reading.ts";
+import { kindOptions } from "./kind-options.ts";
 import { badSignature, findHeader, isOneOf } from "./signatures.ts";
 import type { PushedSourceKind, ArrivedRequest, ReadEvent, Reading } from "./source-kind.ts";
 import { PosthornError } from "../model/errors.ts";
@@ -24,7 +24,7 @@ import type { WellFormed } from "../sandbox/text/body-check.ts";
  */
 export const cloudevents: PushedSourceKind = {
   name: "cloudevents",
-  options: Type.Object(AbuseProtectionOptions, { additionalProperties: false }),
+  options: kindOptions(AbuseProtectionOptions),
   needsSecret: true,
   secretForm: () => HEADER_SECRET,
   handshakeMethods: ["OPTIONS"],

@@ -1,7 +1,6 @@
-import { verify as verifySignature } from "node:crypto";
-import { findHexBytes, type SecretForm } from "../model/secrets.ts";
+import { findHexBytes } from "../model/secrets.ts";
 import { scalarTextAt } from "../model/json.ts";
-import { findEd25519Key, remember, badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures.ts";
+import { checkKeySignature, findEd25519Key, publicKeyForm, remember, type KeyScheme } from "./signatures.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson, oneEvent } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { jsonAnswer } from "./handshakes.ts";
@@ -15,10 +14,13 @@ const INTERACTIONS: ReadonlyMap<string | undefined, string> = new Map([
   ["5", "modal_submit"],
 ]);
 const keyOf = remember((secret) => findEd25519Key(findHexBytes(secret)));
-const PUBLIC_KEY: SecretForm = {
-  findProblem: (secret) =>
-    keyOf(secret) === undefined ? "is not the public key of an application: 64 hexadecimal digits" : undefined,
-  create: () => undefined,
+const PUBLIC_KEY = publicKeyForm(keyOf, "is not the public key of an application: 64 hexadecimal digits");
+const SIGNED: KeyScheme = {
+  headers: { time: "x-signature-timestamp", signature: "x-signature-ed25519" },
+  form: "64 bytes in hexadecimal",
+  decode: (signature) => (/^[0-9a-f]{128}$/i.test(signature) ? Buffer.from(signature, "hex") : undefined),
+  algorithm: null,
+  keyOf,
 };
 
 /**
@@ -54,16 +56,5 @@ export const discord: PushedSourceKind = {
 };
 
 function verify(request: ArrivedRequest, settings: KindSettings): void {
-  const given = getHeader(request, "x-signature-ed25519");
-  const time = getHeader(request, "x-signature-timestamp");
-  const at = getUnixSeconds(time);
-  if (!/^[0-9a-f]{128}$/i.test(given)) throw badSignature("x-signature-ed25519 is not 64 bytes in hexadecimal.");
-  const signature = Buffer.from(given, "hex");
-  const signed = Buffer.concat([Buffer.from(time, "utf8"), request.body]);
-  const isSigned = settings.secrets.some((secret) => {
-    const key = keyOf(secret);
-    return key !== undefined && verifySignature(null, signed, key, signature);
-  });
-  if (!isSigned) throw badSignature("The signature was made with another key or for another body.");
-  checkTime(at, request, settings);
+  checkKeySignature(request, settings, SIGNED);
 }

@@ -14,7 +14,7 @@ import {
   readParts,
   rootSpan,
 } from "./request-reading.ts";
-import { textOption } from "./kind-options.ts";
+import { kindOptions, textOption } from "./kind-options.ts";
 import { badSignature, isOneOf } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind, ReadEvent } from "./source-kind.ts";
 
@@ -27,19 +27,16 @@ const AZURE = ["eventgrid.azure.net"];
  */
 export const eventGrid: PushedSourceKind = {
   name: "event-grid",
-  options: Type.Object(
-    {
-      ...AbuseProtectionOptions,
-      parameter: Type.Optional(
-        Type.String({
-          pattern: "^[A-Za-z0-9_-]{1,64}$",
-          default: "code",
-          description: "The URL parameter with the secret",
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  options: kindOptions({
+    ...AbuseProtectionOptions,
+    parameter: Type.Optional(
+      Type.String({
+        pattern: "^[A-Za-z0-9_-]{1,64}$",
+        default: "code",
+        description: "The URL parameter with the secret",
+      }),
+    ),
+  }),
   needsSecret: true,
   secretForm: () => HEADER_SECRET,
   handshakeMethods: ["OPTIONS"],

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { PosthornError } from "../model/errors.ts";
-import { textsOption } from "./kind-options.ts";
+import { textsOption, wholeNumber } from "./kind-options.ts";
 import { findHeader } from "./signatures.ts";
 import type { ArrivedRequest, KindAnswer, KindSettings } from "./source-kind.ts";
 
@@ -17,13 +17,7 @@ export const AbuseProtectionOptions = {
       examples: [["eventgrid.azure.net"]],
     }),
   ),
-  allowed_rate: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "The requests per minute that senders may send; no limit by default",
-    }),
-  ),
+  allowed_rate: wholeNumber(1, 1_000_000, "The requests per minute that senders may send; no limit by default"),
 };
 
 /** Undefined for other requests. Throws for a sender that may not deliver. */

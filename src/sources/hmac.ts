@@ -1,66 +1,46 @@
 import { Type } from "typebox";
 import { findBase64Bytes, findHexBytes, BASE64_SECRET, HEX_SECRET, TEXT_SECRET } from "../model/secrets.ts";
-import { ToleranceOption, textOption } from "./kind-options.ts";
+import { kindOptions, choice, ToleranceOption, textOption } from "./kind-options.ts";
 import { findTime, findTimeInMs } from "./request-reading.ts";
-import {
-  afterPrefix,
-  badSignature,
-  checkTime,
-  type Digest,
-  findHmacSecret,
-  getHeader,
-  isHmacOf,
-} from "./signatures.ts";
+import { afterPrefix, badSignature, checkTime, findHmacSecret, getHeader, isHmacOf } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 const HEADER_NAME = "^[A-Za-z0-9-]{1,64}$";
 const PLACEHOLDER = /\{(body|timestamp|method|url|path|query|header:[A-Za-z0-9-]{1,64})\}/;
 
-function oneOf<Word extends string>(words: readonly Word[], description: string) {
-  return Type.Optional(
-    Type.Union(
-      words.map((word) => Type.Literal(word)),
-      { default: words[0], description },
-    ),
-  );
-}
-
 /** For senders with a signature scheme that no other kind has. Types and ids are read as for a generic source. */
 export const hmac: PushedSourceKind = {
   name: "hmac",
-  options: Type.Object(
-    {
-      header: Type.String({ pattern: HEADER_NAME, description: "The header with the signature" }),
-      algorithm: oneOf(["sha256", "sha1", "sha384", "sha512"], "The hash algorithm of the HMAC"),
-      encoding: oneOf(["hex", "base64", "base64url"], "The encoding of the signature"),
-      prefix: Type.Optional(
-        Type.String({ maxLength: 32, default: "", description: "The text before the signature, such as `sha256=`" }),
-      ),
-      signed: Type.Optional(
-        Type.String({
-          pattern: "^[\\x20-\\x7e]*\\{body\\}[\\x20-\\x7e]*$",
-          maxLength: 255,
-          default: "{body}",
-          description:
-            "The signed text: a template with `{body}` and optionally `{timestamp}`, `{method}`, `{url}`, `{path}`, " +
-            "`{query}` or `{header:NAME}`",
-        }),
-      ),
-      timestamp_header: Type.Optional(
-        Type.String({
-          pattern: HEADER_NAME,
-          default: "x-webhook-timestamp",
-          description:
-            "The header with the time: Unix seconds, milliseconds or RFC 3339. It is checked if `signed` contains " +
-            "`{timestamp}`, or if this option or `tolerance_s` is set; a time that is not signed can be forged",
-        }),
-      ),
-      tolerance_s: ToleranceOption,
-      secret_encoding: oneOf(["utf8", "hex", "base64"], "How the secret is encoded; the key is the decoded bytes"),
-    },
-    { additionalProperties: false },
-  ),
+  options: kindOptions({
+    header: Type.String({ pattern: HEADER_NAME, description: "The header with the signature" }),
+    algorithm: choice(["sha256", "sha1", "sha384", "sha512"], "The hash algorithm of the HMAC"),
+    encoding: choice(["hex", "base64", "base64url"], "The encoding of the signature"),
+    prefix: Type.Optional(
+      Type.String({ maxLength: 32, default: "", description: "The text before the signature, such as `sha256=`" }),
+    ),
+    signed: Type.Optional(
+      Type.String({
+        pattern: "^[\\x20-\\x7e]*\\{body\\}[\\x20-\\x7e]*$",
+        maxLength: 255,
+        default: "{body}",
+        description:
+          "The signed text: a template with `{body}` and optionally `{timestamp}`, `{method}`, `{url}`, `{path}`, " +
+          "`{query}` or `{header:NAME}`",
+      }),
+    ),
+    timestamp_header: Type.Optional(
+      Type.String({
+        pattern: HEADER_NAME,
+        default: "x-webhook-timestamp",
+        description:
+          "The header with the time: Unix seconds, milliseconds or RFC 3339. It is checked if `signed` contains " +
+          "`{timestamp}`, or if this option or `tolerance_s` is set; a time that is not signed can be forged",
+      }),
+    ),
+    tolerance_s: ToleranceOption,
+    secret_encoding: choice(["utf8", "hex", "base64"], "How the secret is encoded; the key is the decoded bytes"),
+  }),
   needsSecret: true,
   queuedStatus: 202,
   secretForm({ secret_encoding: encoding }) {
@@ -83,21 +63,7 @@ export const hmac: PushedSourceKind = {
   },
 };
 
-/** The options of a source, with defaults filled in. */
-interface Scheme {
-  readonly header: string;
-  readonly prefix: string;
-  readonly template: string;
-  /** The time is signed; or it is not, and the options ask for a check nevertheless. */
-  readonly isTimed: boolean;
-  readonly algorithm: string;
-  readonly encoding: "hex" | "base64" | "base64url";
-  /** The keys of all secrets that have the encoding of the options. */
-  readonly keys: readonly Buffer[];
-  /** The usual case: only the body is signed. */
-  readonly plainDigest: Digest | undefined;
-}
-
+type Scheme = ReturnType<typeof readScheme>;
 const schemes = new WeakMap<KindSettings, Scheme>();
 
 function schemeOf(settings: KindSettings): Scheme {
@@ -106,19 +72,27 @@ function schemeOf(settings: KindSettings): Scheme {
   return scheme;
 }
 
-function readScheme(settings: KindSettings): Scheme {
+/** The options of a source, with defaults filled in. */
+function readScheme(settings: KindSettings) {
   const template = textOption(settings, "signed") ?? "{body}";
   const algorithm = textOption(settings, "algorithm") ?? "sha256";
   const encoding = toEncoding(textOption(settings, "encoding"));
   const keyEncoding = textOption(settings, "secret_encoding") ?? "utf8";
   const isPlain = template === "{body}" && algorithm === "sha256" && keyEncoding === "utf8";
-  const plainDigest = isPlain && encoding !== "base64url" ? encoding : undefined;
-  const header = (textOption(settings, "header") ?? "").toLowerCase();
-  const prefix = textOption(settings, "prefix") ?? "";
-  const keys = settings.secrets.map((secret) => findKey(secret, keyEncoding)).filter((key) => key !== undefined);
   const { tolerance_s: tolerance, timestamp_header: timeHeader } = settings.options;
-  const isTimed = template.includes("{timestamp}") || tolerance !== undefined || timeHeader !== undefined;
-  return { header, prefix, template, isTimed, algorithm, encoding, keys, plainDigest };
+  return {
+    header: (textOption(settings, "header") ?? "").toLowerCase(),
+    prefix: textOption(settings, "prefix") ?? "",
+    template,
+    /** The time is signed; or it is not, and the options ask for a check nevertheless. */
+    isTimed: template.includes("{timestamp}") || tolerance !== undefined || timeHeader !== undefined,
+    algorithm,
+    encoding,
+    /** The keys of all secrets that have the encoding of the options. */
+    keys: settings.secrets.map((secret) => findKey(secret, keyEncoding)).filter((key) => key !== undefined),
+    /** The usual case: only the body is signed. */
+    plainDigest: isPlain && encoding !== "base64url" ? encoding : undefined,
+  };
 }
 
 function isSigned(given: string, scheme: Scheme, request: ArrivedRequest, settings: KindSettings): boolean {
@@ -126,16 +100,20 @@ function isSigned(given: string, scheme: Scheme, request: ArrivedRequest, settin
   if (plainDigest !== undefined) {
     return findHmacSecret(given, settings.secrets, "", request.body, plainDigest) !== undefined;
   }
-  const parts = template.split(PLACEHOLDER).map((part, at) => (at % 2 === 0 ? part : fill(part, request, settings)));
-  return keys.some((key) => isHmacOf(given, algorithm, key, parts, encoding));
+  const parts = fillTemplate(template, request, settings);
+  return keys.some((key) => isHmacOf(given, encoding, algorithm, key, parts));
+}
+
+/** The signed text, in parts. */
+export function fillTemplate(template: string, request: ArrivedRequest, settings: KindSettings) {
+  return template.split(PLACEHOLDER).map((part, at) => (at % 2 === 0 ? part : fill(part, request, settings)));
 }
 
 function fill(placeholder: string, request: ArrivedRequest, settings: KindSettings): string | Buffer {
   switch (placeholder) {
-    case "body":
-      return request.body;
     case "timestamp":
       return timestampOf(request, settings);
+    case "body":
     case "method":
     case "url":
     case "path":

@@ -8,15 +8,9 @@ import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 const TOLERANCE_S = 86_400;
 const NOTHING = Buffer.alloc(0);
 
-interface Signature {
-  readonly timestamp: string | undefined;
-  readonly token: string | undefined;
-  readonly signature: string | undefined;
-}
-
 /**
  * documentation.mailgun.com: the signature stands in the body and covers only a time and a token, not the body. So the
- * token is what identifies an event: whoever sends one again with another body has sent a duplicate.
+ * token is what identifies an event: one that comes again with another body is a duplicate.
  */
 export const mailgun: PushedSourceKind = {
   name: "mailgun",
@@ -43,7 +37,7 @@ export const mailgun: PushedSourceKind = {
 };
 
 /** Routes forward messages as forms. */
-function readSignature(request: ArrivedRequest): Signature {
+function readSignature(request: ArrivedRequest) {
   if (isForm(request)) {
     const fields = formFields(request);
     const field = (name: string) => fields.get(name) ?? undefined;

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { PosthornError } from "../model/errors.ts";
 import { eventTypeOf, hashOf, requireJson, oneEvent, queryFields } from "./request-reading.ts";
-import { textOption } from "./kind-options.ts";
+import { kindOptions, textOption } from "./kind-options.ts";
 import { echoChallenge } from "./handshakes.ts";
 import { checkHubSignature, isSameSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
@@ -12,18 +12,15 @@ const MAX_BYTES = 3 * 1024 * 1024;
 /** developers.facebook.com/docs/graph-api/webhooks: Facebook, Instagram, WhatsApp. Entries hold their time and ids. */
 export const meta: PushedSourceKind = {
   name: "meta",
-  options: Type.Object(
-    {
-      verify_token: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 255,
-          description: "The verify token that you entered in the dashboard of the app",
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  options: kindOptions({
+    verify_token: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: "The verify token that you entered in the dashboard of the app",
+      }),
+    ),
+  }),
   needsSecret: true,
   maxBytes: MAX_BYTES,
   handshakeMethods: ["GET"],

@@ -2,8 +2,8 @@ import { verify as verifySignature } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { Type } from "typebox";
 import { createCertificates } from "./certificates.ts";
-import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./request-reading.ts";
-import { ToleranceOption, textOption } from "./kind-options.ts";
+import { findTime, readOneAtPointers } from "./request-reading.ts";
+import { kindOptions, ToleranceOption, textOption } from "./kind-options.ts";
 import { badSignature, checkTime, findBase64, getHeader } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
@@ -15,23 +15,16 @@ const CERTIFICATE_PATH = /^\/v1\/notifications\/certs\/[A-Za-z0-9._-]{1,128}$/;
  * webhook and the checksum of the body. The checksum is no hash, which is PayPal's choice.
  */
 export function createPaypal({ fetchText }: { fetchText(url: string): Promise<string> }): PushedSourceKind {
-  const certificates = createCertificates({
-    fetchText,
-    isTrusted: ({ hostname, pathname, search }) =>
-      HOST.test(hostname) && CERTIFICATE_PATH.test(pathname) && search === "",
-  });
+  const certificates = createCertificates({ fetchText, host: HOST, path: CERTIFICATE_PATH });
   return {
     name: "paypal",
-    options: Type.Object(
-      {
-        webhook_id: Type.String({
-          pattern: "^[A-Za-z0-9_-]{1,64}$",
-          description: "The id of the webhook in PayPal's dashboard",
-        }),
-        tolerance_s: ToleranceOption,
-      },
-      { additionalProperties: false },
-    ),
+    options: kindOptions({
+      webhook_id: Type.String({
+        pattern: "^[A-Za-z0-9_-]{1,64}$",
+        description: "The id of the webhook in PayPal's dashboard",
+      }),
+      tolerance_s: ToleranceOption,
+    }),
     needsSecret: false,
     pointers: [["event_type"], ["id"], ["create_time"]],
     async verify(request, settings) {
@@ -49,10 +42,6 @@ export function createPaypal({ fetchText }: { fetchText(url: string): Promise<st
       }
       checkTime(findTime(time) ?? Number.NaN, request, settings);
     },
-    events(_request, _settings, form) {
-      requireJson(form, "PayPal");
-      const [type, id, time] = form.texts;
-      return oneEvent(eventTypeOf("paypal", type), identityOf(id), findTime(time));
-    },
+    events: readOneAtPointers("paypal", "PayPal"),
   };
 }

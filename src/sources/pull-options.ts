@@ -1,29 +1,30 @@
-import { Type, type Static, type TProperties } from "typebox";
+import { Type, type Static, type TObject, type TProperties } from "typebox";
 import { DEFAULT_CONNECTION } from "../model/connection.ts";
+import { kindOptions, choice, wholeNumber } from "./kind-options.ts";
+
+function connectionName(description: string) {
+  return Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: DEFAULT_CONNECTION, description }));
+}
+
+export function maxDeliveries(usual?: number) {
+  return wholeNumber(
+    1,
+    10_000,
+    "A message that was received more often than this but never reached the disk is parked",
+    usual,
+  );
+}
 
 /** The options of all pulled sources. A kind may add its own. */
 const PULL_OPTIONS = {
-  connection: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      default: DEFAULT_CONNECTION,
-      description: "The name of the connection to the broker",
-    }),
-  ),
+  connection: connectionName("The name of the connection to the broker"),
   queue: Type.String({ minLength: 1, maxLength: 260, description: "The queue that messages are received from" }),
-  acknowledge: Type.Optional(
-    Type.Union([Type.Literal("stored"), Type.Literal("delivered")], {
-      default: "stored",
-      description: "When a message leaves its queue: when its event is on disk, or when all its deliveries have ended",
-    }),
+  acknowledge: choice(
+    ["stored", "delivered"],
+    "When a message leaves its queue: when its event is on disk, or when all its deliveries have ended",
   ),
-  max_unacknowledged: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are held at once" }),
-  ),
-  batch_size: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are received at once" }),
-  ),
+  max_unacknowledged: wholeNumber(1, 1000, "How many messages are held at once", 32),
+  batch_size: wholeNumber(1, 1000, "How many messages are received at once", 32),
   idle_wait_s: Type.Optional(
     Type.Number({
       minimum: 0.1,
@@ -32,40 +33,22 @@ const PULL_OPTIONS = {
       description: "How long to wait before an empty queue is asked again",
     }),
   ),
-  max_deliveries: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 10_000,
-      description: "A message that was received more often than this but never reached the disk is parked",
-    }),
+  max_deliveries: maxDeliveries(),
+  body: choice(
+    ["raw", "message", "event"],
+    "What a message contains. `raw`: the event's own bytes; `message`: a whole event sent by another gateway; " +
+      "`event`: an event of a bus, in the same form as a published event",
   ),
-  body: Type.Optional(
-    Type.Union([Type.Literal("raw"), Type.Literal("message"), Type.Literal("event")], {
-      default: "raw",
-      description:
-        "What a message contains. `raw`: the event's own bytes; `message`: a whole event sent by another gateway; " +
-        "`event`: " +
-        "an event of a bus, in the same form as a published event",
-    }),
-  ),
-  own: Type.Optional(
-    Type.Union([Type.Literal("skip"), Type.Literal("take")], {
-      default: "skip",
-      description: "What to do with messages that this gateway itself has sent",
-    }),
-  ),
+  own: choice(["skip", "take"], "What to do with messages that this gateway itself has sent"),
   trust_tenant: Type.Optional(
     Type.Boolean({
       default: false,
       description: "With `event`: whether `tenant_id` of a message counts. Else its events are the source's tenant's",
     }),
   ),
-  unknown_fields: Type.Optional(
-    Type.Union([Type.Literal("keep"), Type.Literal("reject")], {
-      default: "keep",
-      description:
-        "With `event`: fields of a message that an event does not have are kept in its metadata, or the message is parked",
-    }),
+  unknown_fields: choice(
+    ["keep", "reject"],
+    "With `event`: fields of a message that an event does not have are kept in its metadata, or the message is parked",
   ),
   message_key: Type.Optional(
     Type.String({
@@ -77,14 +60,7 @@ const PULL_OPTIONS = {
   claim_check: Type.Optional(
     Type.Object(
       {
-        connection: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 64,
-            default: DEFAULT_CONNECTION,
-            description: "The name of a connection of the kind azure-storage-queue",
-          }),
-        ),
+        connection: connectionName("The name of a connection of the kind azure-storage-queue"),
         container: Type.String({
           pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
           description: "Of Blob storage",
@@ -96,15 +72,12 @@ const PULL_OPTIONS = {
       },
     ),
   ),
-  hold_max_s: Type.Optional(
-    Type.Integer({
-      minimum: 10,
-      maximum: 86_400,
-      default: 900,
-      description:
-        "With `delivered`: how long a message is held where the broker cannot be asked for longer; then it is given " +
-        "back. The retries of its target must fit in",
-    }),
+  hold_max_s: wholeNumber(
+    10,
+    86_400,
+    "With `delivered`: how long a message is held where the broker cannot be asked for longer; then it is given " +
+      "back. The retries of its target must fit in",
+    900,
   ),
   target: Type.Optional(
     Type.String({
@@ -121,34 +94,35 @@ export const PullOptions = pullOptions({});
 
 /** The common options and those of one kind, which may have other defaults. */
 export function pullOptions<More extends TProperties>(more: More) {
-  return Type.Object({ ...PULL_OPTIONS, ...more }, { additionalProperties: false });
+  return kindOptions({ ...PULL_OPTIONS, ...more });
 }
+
+/** The options with a default. */
+type WithDefaults = Required<
+  Pick<
+    Static<typeof PullOptions>,
+    "connection" | "max_unacknowledged" | "batch_size" | "idle_wait_s" | "hold_max_s" | "body" | "trust_tenant"
+  >
+>;
 
 export type PullSettings = ReturnType<typeof readPullSettings>;
 
-/** The defaults of a kind that differ from the common ones. */
-export interface PullDefaults {
-  readonly maxUnacknowledged?: number | undefined;
-  readonly maxDeliveries?: number | undefined;
-}
-
-/** The options were checked when the source was created. */
-export function readPullSettings(options: Readonly<Record<string, unknown>>, defaults: PullDefaults = {}) {
-  const given = options as Static<typeof PullOptions>;
-  const { properties } = PullOptions;
+/** The options were checked when the source was created. `schema`: that of its kind, which has the defaults. */
+export function readPullSettings(options: Readonly<Record<string, unknown>>, schema: TObject = PullOptions) {
+  const defaults = { ...defaultsOf(PullOptions), ...defaultsOf(schema) };
+  const given = { ...defaults, ...options } as Static<typeof PullOptions> & WithDefaults;
   return {
-    connection: given.connection ?? DEFAULT_CONNECTION,
+    connection: given.connection,
     isUntilDelivered: given.acknowledge === "delivered",
-    maxUnacknowledged:
-      given.max_unacknowledged ?? defaults.maxUnacknowledged ?? defaultOf(properties.max_unacknowledged),
-    batchSize: given.batch_size ?? defaultOf(properties.batch_size),
-    idleWaitMs: (given.idle_wait_s ?? defaultOf(properties.idle_wait_s)) * 1000,
-    maxDeliveries: given.max_deliveries ?? defaults.maxDeliveries ?? Number.POSITIVE_INFINITY,
-    holdMaxMs: (given.hold_max_s ?? defaultOf(properties.hold_max_s)) * 1000,
+    maxUnacknowledged: given.max_unacknowledged,
+    batchSize: given.batch_size,
+    idleWaitMs: given.idle_wait_s * 1000,
+    maxDeliveries: given.max_deliveries ?? Number.POSITIVE_INFINITY,
+    holdMaxMs: given.hold_max_s * 1000,
     target: given.target,
-    body: given.body ?? "raw",
+    body: given.body,
     takesOwn: given.own === "take",
-    trustsTenant: given.trust_tenant === true,
+    trustsTenant: given.trust_tenant,
     keepsUnknown: given.unknown_fields !== "reject",
     messageKey: given.message_key,
   };
@@ -165,6 +139,7 @@ export function listUnused(options: Readonly<Record<string, unknown>>): string[]
   );
 }
 
-function defaultOf(schema: object): number {
-  return (schema as { default: number }).default;
+function defaultsOf({ properties }: TObject): Record<string, unknown> {
+  const schemas = Object.entries(properties) as [string, { default?: unknown }][];
+  return Object.fromEntries(schemas.flatMap(([name, schema]) => ("default" in schema ? [[name, schema.default]] : [])));
 }

@@ -6,14 +6,14 @@ import { BrokerFault } from "../queues/broker-fault.ts";
 import type { BrokerConnection, TakerOptions } from "../queues/broker.ts";
 import { createClaimCheck, type Claims } from "../queues/claim-check.ts";
 import type { Connections } from "../queues/connections.ts";
-import { pullOptions, readPullSettings, type PullDefaults } from "./pull-options.ts";
+import { wholeNumber } from "./kind-options.ts";
+import { maxDeliveries, pullOptions, readPullSettings } from "./pull-options.ts";
 import type { KindSettings, PulledSourceKind } from "./source-kind.ts";
 
 /** The differences between brokers. */
 export interface BrokerKindSpec {
   name: BrokerKind;
   options: NonNullable<PulledSourceKind["options"]>;
-  defaults?: PullDefaults;
   /** How a queue of the broker is opened. */
   describeTaker(options: Readonly<Record<string, unknown>>): Pick<TakerOptions, "parkTo" | "sessions">;
 }
@@ -34,7 +34,6 @@ export function createBrokerKind(spec: BrokerKindSpec, connections: Connections)
     isPulled: true,
     needsSecret: false,
     options: spec.options,
-    defaults: spec.defaults,
     checkOptions(options) {
       const name = connectionOf(options);
       rejectUnknown(spec.name, name, "options.connection", connections.find(spec.name, name), connections);
@@ -45,7 +44,7 @@ export function createBrokerKind(spec: BrokerKindSpec, connections: Connections)
     },
     async openTaker({ options }) {
       const placed = { namespace: connections.findNamespace(connectionOf(options)), ...options };
-      const { maxUnacknowledged } = readPullSettings(options, spec.defaults);
+      const { maxUnacknowledged } = readPullSettings(options, spec.options);
       const queue = queueOf(options);
       return getConnection(options).openTaker({ ...spec.describeTaker(placed), queue, maxUnacknowledged });
     },
@@ -100,7 +99,6 @@ function noConnection(kind: BrokerKind, name: string, { list }: Pick<Connections
   );
 }
 
-const MAX_UNACKNOWLEDGED = 10;
 const FAILED_KEY = "webhook.failed";
 /** Messages are given back after 27 of the 30 minutes that RabbitMQ allows. */
 const LONGEST_HOLD_S = 1620;
@@ -109,23 +107,13 @@ const LONGEST_HOLD_S = 1620;
 export const AMQP: BrokerKindSpec = {
   name: "amqp",
   options: pullOptions({
-    max_unacknowledged: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1000,
-        default: MAX_UNACKNOWLEDGED,
-        description: "How many messages are held at once: RabbitMQ's prefetch",
-      }),
-    ),
-    hold_max_s: Type.Optional(
-      Type.Integer({
-        minimum: 10,
-        maximum: LONGEST_HOLD_S,
-        default: 900,
-        description:
-          "With `delivered`: how long a message is held; then it is given back. The retries of its target must fit in. " +
-          "RabbitMQ takes back what is held for 30 minutes",
-      }),
+    max_unacknowledged: wholeNumber(1, 1000, "How many messages are held at once: RabbitMQ's prefetch", 10),
+    hold_max_s: wholeNumber(
+      10,
+      LONGEST_HOLD_S,
+      "With `delivered`: how long a message is held; then it is given back. The retries of its target must fit in. " +
+        "RabbitMQ takes back what is held for 30 minutes",
+      900,
     ),
     namespace: Type.Optional(
       Type.String({
@@ -147,7 +135,6 @@ export const AMQP: BrokerKindSpec = {
       ),
     ),
   }),
-  defaults: { maxUnacknowledged: MAX_UNACKNOWLEDGED },
   describeTaker({ namespace = DEFAULT_NAMESPACE, park_to: parkTo }) {
     const { exchange, routing_key: key } = (parkTo ?? {
       exchange: `${String(namespace)}.dlx`,
@@ -174,8 +161,6 @@ export const AZURE_SERVICE_BUS: BrokerKindSpec = {
   }),
 };
 
-const MAX_DELIVERIES = 5;
-
 /** A queue of Azure Storage. Parked messages go to `NAME-poison`. */
 export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
   name: "azure-storage-queue",
@@ -184,16 +169,8 @@ export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
       pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
       description: "The queue that messages are received from: 3 to 63 small letters, digits and single dashes",
     }),
-    max_deliveries: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 10_000,
-        default: MAX_DELIVERIES,
-        description: "A message that was received more often than this but never reached the disk is parked",
-      }),
-    ),
+    max_deliveries: maxDeliveries(5),
   }),
-  defaults: { maxDeliveries: MAX_DELIVERIES },
   describeTaker: ({ queue }) => ({
     parkTo: { destination: poisonQueueOf(String(queue)), subject: "" },
     sessions: false,

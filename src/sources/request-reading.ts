@@ -4,13 +4,14 @@ import { PosthornError } from "../model/errors.ts";
 import { findRfc3339 } from "../model/rfc3339.ts";
 import type { WellFormed } from "../sandbox/text/body-check.ts";
 import { remember } from "./signatures.ts";
-import type { Reading, ArrivedRequest, ReadEvent } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, ReadEvent, Reading } from "./source-kind.ts";
 import { elementSpans, findMember, skipSpace, trimEnd, type Span, bomLength } from "../model/json.ts";
 
 /** Turns providers' names and ids into event types and ids. */
 
-const MAX_IDENTITY_LENGTH = 255;
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+export const MAX_KEY_LENGTH = 255;
+/** Control characters and lone surrogates: such text would be changed when it is stored. */
+export const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 const PARTED_BY = "\n";
 const typeOf = remember(toEventType);
 
@@ -52,8 +53,13 @@ function wordsOf(name: string): readonly string[] {
 /** Joins several texts; undefined if one is missing. A long or unprintable result is hashed. */
 export function identityOf(...parts: readonly (string | undefined)[]): string | undefined {
   if (parts.some((part) => part === undefined || part === "")) return undefined;
-  const text = parts.join(":");
-  return text.length > MAX_IDENTITY_LENGTH || UNPRINTABLE.test(text) ? hashOf(text) : text;
+  return toKey(parts.join(":"));
+}
+
+/** A provider may send any text: text that cannot be stored unchanged is hashed. */
+export function toKey(text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  return text.length > MAX_KEY_LENGTH || UNPRINTABLE.test(text) ? hashOf(text) : text;
 }
 
 export function hashOf(content: string | Uint8Array): string {
@@ -63,6 +69,15 @@ export function hashOf(content: string | Uint8Array): string {
 /** A request with one event, which has the request's body. */
 export function oneEvent(type: string, identity: string | undefined, occurredAt?: number): Reading {
   return { events: [{ type, identity, occurredAt }] };
+}
+
+/** For kinds whose requests are one event in JSON, with its type, id and time at the pointers. */
+export function readOneAtPointers(kind: string, provider: string) {
+  return (_request: ArrivedRequest, _settings: KindSettings, form: WellFormed): Reading => {
+    requireJson(form, provider);
+    const [type, id, time] = form.texts;
+    return oneEvent(eventTypeOf(kind, type), identityOf(id), findTime(time));
+  };
 }
 
 /** Reads a provider's time: Unix seconds, with or without a fraction, or RFC 3339. */
@@ -135,6 +150,11 @@ export function partsOf(body: Buffer, span: Span | undefined): readonly Buffer[]
     throw new PosthornError("too_large", `The request has more than ${MAX_PARTS} events.`);
   }
   return spans.map(({ start, end }) => body.subarray(start, end));
+}
+
+/** The elements of a body that is a list; otherwise the body itself. */
+export function partsOfBody(body: Buffer): readonly Buffer[] {
+  return partsOf(body, rootSpan(body)) ?? [body];
 }
 
 export function partsOfMember(body: Buffer, name: string): readonly Buffer[] | undefined {

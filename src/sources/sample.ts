@@ -1,5 +1,9 @@
-import { createHash, createHmac, createPrivateKey, randomBytes, sign as signBytes } from "node:crypto";
+import { createHash, createPrivateKey, randomBytes, sign as signBytes } from "node:crypto";
+import { fillTemplate } from "./hmac.ts";
+import { decodeSigned } from "./hubspot.ts";
 import * as documents from "./sample-list.ts";
+import { createMac } from "./signatures.ts";
+import { signedFields } from "./twilio.ts";
 
 /** Sample requests of a provider for testing a source: their content, and how they are signed. */
 export interface Sample extends SampleDocument {
@@ -95,15 +99,8 @@ function fill(value: unknown, facts: Readonly<Record<string, string | number>>):
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, facts)]));
 }
 
-function hmacOf(
-  algorithm: string,
-  key: string | Buffer,
-  parts: readonly (string | Buffer)[],
-  encoding: "hex" | "base64" | "base64url",
-): string {
-  const hmac = createHmac(algorithm, key);
-  for (const part of parts) hmac.update(part);
-  return hmac.digest(encoding);
+function hmacOf(key: string | Buffer, parts: readonly (string | Buffer)[], encoding: "hex" | "base64"): string {
+  return createMac("sha256", key, parts).digest(encoding);
 }
 
 function unixSeconds(at: number): string {
@@ -124,14 +121,14 @@ function withMembers(body: Buffer, change: (document: Record<string, unknown>) =
 
 /** In a header, the HMAC of the body. */
 export function bodyHmac(header: string, encoding: "hex" | "base64", prefix = ""): Sign {
-  return ({ body }, { secret }) => ({ headers: { [header]: prefix + hmacOf("sha256", secret, [body], encoding) } });
+  return ({ body }, { secret }) => ({ headers: { [header]: prefix + hmacOf(secret, [body], encoding) } });
 }
 
 /** As `v0=…`, the HMAC of `v0`, the time and the body. */
 function v0Hmac(headers: { time: string; signature: string }): Sign {
   return ({ at, body }, { secret }) => {
     const time = unixSeconds(at);
-    const signature = hmacOf("sha256", secret, [`v0:${time}:`, body], "hex");
+    const signature = hmacOf(secret, [`v0:${time}:`, body], "hex");
     return { headers: { [headers.time]: time, [headers.signature]: `v0=${signature}` } };
   };
 }
@@ -153,12 +150,9 @@ function keySignature(
 function signStandard({ at, id, body }: UnsignedSample, { secret }: SampleKey): Signed {
   const time = unixSeconds(at);
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  const signature = hmacOf("sha256", key, [`${id}.${time}.`, body], "base64");
+  const signature = hmacOf(key, [`${id}.${time}.`, body], "base64");
   return { headers: { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": `v1,${signature}` } };
 }
-
-/** HubSpot signs these as they are, however the URL writes them. */
-const WRITTEN_OUT = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
 
 const SIGNERS: Readonly<Record<string, Sign>> = {
   "api-key": (_request, { secret, options }) => ({
@@ -177,10 +171,10 @@ const SIGNERS: Readonly<Record<string, Sign>> = {
     key.secret.startsWith("whsec_") ? signStandard(request, key) : { headers: { "x-gitlab-token": key.secret } },
   hmac: signAsOptionsSay,
   hubspot({ url, body, at }, { secret }) {
-    const parts = ["POST", url.replace(WRITTEN_OUT, decodeURIComponent), body, String(at)];
+    const parts = ["POST", decodeSigned(url), body, String(at)];
     return {
       headers: {
-        "x-hubspot-signature-v3": hmacOf("sha256", secret, parts, "base64"),
+        "x-hubspot-signature-v3": hmacOf(secret, parts, "base64"),
         "x-hubspot-request-timestamp": String(at),
       },
     };
@@ -190,7 +184,7 @@ const SIGNERS: Readonly<Record<string, Sign>> = {
   mailgun({ at, body }, { secret }) {
     const timestamp = unixSeconds(at);
     const token = randomBytes(25).toString("hex");
-    const signature = hmacOf("sha256", secret, [timestamp, token], "hex");
+    const signature = hmacOf(secret, [timestamp, token], "hex");
     return { body: withMembers(body, (document) => ({ signature: { timestamp, token, signature }, ...document })) };
   },
   meta: bodyHmac("x-hub-signature-256", "hex", "sha256="),
@@ -209,41 +203,33 @@ const SIGNERS: Readonly<Record<string, Sign>> = {
   shopify: bodyHmac("x-shopify-hmac-sha256", "base64"),
   slack: v0Hmac({ time: "x-slack-request-timestamp", signature: "x-slack-signature" }),
   square: ({ url, body }, { secret }) => ({
-    headers: { "x-square-hmacsha256-signature": hmacOf("sha256", secret, [url, body], "base64") },
+    headers: { "x-square-hmacsha256-signature": hmacOf(secret, [url, body], "base64") },
   }),
   "standard-webhooks": signStandard,
   stripe({ at, body }, { secret }) {
     const time = unixSeconds(at);
-    return { headers: { "stripe-signature": `t=${time},v1=${hmacOf("sha256", secret, [`${time}.`, body], "hex")}` } };
+    return { headers: { "stripe-signature": `t=${time},v1=${hmacOf(secret, [`${time}.`, body], "hex")}` } };
   },
+  /** What is no form is covered by its hash in the URL. */
   twilio({ url, headers, body }, { secret }) {
-    if (headers["content-type"]?.startsWith(FORM_TYPE) === true) {
-      return { headers: { "x-twilio-signature": hmacOf("sha1", secret, [url, signedFields(body)], "base64") } };
-    }
-    // What is no form is covered by its hash in the URL.
-    const query = `bodySHA256=${createHash("sha256").update(body).digest("hex")}`;
-    const signed = `${url}${url.includes("?") ? "&" : "?"}${query}`;
-    return { query, headers: { "x-twilio-signature": hmacOf("sha1", secret, [signed], "base64") } };
+    const isForm = headers["content-type"]?.startsWith(FORM_TYPE) === true;
+    const query = isForm ? "" : `bodySHA256=${createHash("sha256").update(body).digest("hex")}`;
+    const end = isForm ? signedFields(new URLSearchParams(body.toString("utf8"))) : query;
+    const mark = isForm ? "" : url.includes("?") ? "&" : "?";
+    const signature = createMac("sha1", secret, [url, mark, end]).digest("base64");
+    return { ...(!isForm && { query }), headers: { "x-twilio-signature": signature } };
   },
   zendesk({ at, body }, { secret }) {
     const time = wholeSeconds(at);
     return {
       headers: {
         "x-zendesk-webhook-signature-timestamp": time,
-        "x-zendesk-webhook-signature": hmacOf("sha256", secret, [time, body], "base64"),
+        "x-zendesk-webhook-signature": hmacOf(secret, [time, body], "base64"),
       },
     };
   },
   zoom: v0Hmac({ time: "x-zm-request-timestamp", signature: "x-zm-signature" }),
 };
-
-function signedFields(body: Buffer): string {
-  const fields = new URLSearchParams(body.toString("utf8"));
-  const names = [...new Set(fields.keys())].sort();
-  return names.flatMap((name) => [...new Set(fields.getAll(name))].sort().map((value) => name + value)).join("");
-}
-
-const PLACEHOLDER = /\{(body|timestamp|method|url|path|query|header:[A-Za-z0-9-]{1,64})\}/;
 
 /** For the kind `hmac`. */
 function signAsOptionsSay(request: UnsignedSample, key: SampleKey): Signed {
@@ -252,11 +238,11 @@ function signAsOptionsSay(request: UnsignedSample, key: SampleKey): Signed {
   const time = { [text("timestamp_header", "x-webhook-timestamp").toLowerCase()]: unixSeconds(request.at) };
   const named = { ...missingHeaders(template, request), ...(template.includes("{timestamp}") && time) };
   const headers = { ...request.headers, ...named };
-  const parts = template
-    .split(PLACEHOLDER)
-    .map((part, at) => (at % 2 === 0 ? part : readPart(part, { ...request, headers }, Object.values(time)[0] ?? "")));
+  const { pathname: path, search } = new URL(request.url);
+  const sent = { ...request, method: "POST", path, query: search.slice(1), headers, receivedAt: request.at };
+  const parts = fillTemplate(template, sent, { source: "", secrets: [key.secret], options: key.options });
   const encoding = text("encoding", "hex") as "hex" | "base64" | "base64url";
-  const signature = hmacOf(text("algorithm", "sha256"), readKey(key), parts, encoding);
+  const signature = createMac(text("algorithm", "sha256"), readKey(key), parts).digest(encoding);
   return { headers: { ...named, [text("header", "").toLowerCase()]: text("prefix", "") + signature } };
 }
 
@@ -264,26 +250,6 @@ function signAsOptionsSay(request: UnsignedSample, key: SampleKey): Signed {
 function missingHeaders(template: string, { headers, id }: UnsignedSample): Record<string, string> {
   const names = [...template.matchAll(/\{header:([A-Za-z0-9-]{1,64})\}/g)].map(([, name = ""]) => name.toLowerCase());
   return Object.fromEntries(names.filter((name) => headers[name] === undefined).map((name) => [name, id]));
-}
-
-function readPart(placeholder: string, { url, headers, body }: UnsignedSample, time: string): string | Buffer {
-  const { pathname, search } = new URL(url);
-  switch (placeholder) {
-    case "body":
-      return body;
-    case "timestamp":
-      return time;
-    case "method":
-      return "POST";
-    case "url":
-      return url;
-    case "path":
-      return pathname;
-    case "query":
-      return search.slice(1);
-    default:
-      return headers[placeholder.slice("header:".length).toLowerCase()] ?? "";
-  }
 }
 
 function readKey({ secret, options }: SampleKey): Buffer {

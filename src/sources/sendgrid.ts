@@ -1,27 +1,22 @@
-import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
-import { findBase64Bytes, type SecretForm } from "../model/secrets.ts";
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { findBase64Bytes } from "../model/secrets.ts";
 import { scalarTextAt } from "../model/json.ts";
-import {
-  eventTypeOf,
-  findTime,
-  hashOf,
-  identityOf,
-  requireJson,
-  partsOf,
-  readParts,
-  rootSpan,
-} from "./request-reading.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, requireJson, partsOfBody, readParts } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
-import { remember, badSignature, checkTime, findBase64, getHeader, getUnixSeconds } from "./signatures.ts";
+import { checkKeySignature, findBase64, publicKeyForm, remember, type KeyScheme } from "./signatures.ts";
 import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
-const SIGNATURE = "x-twilio-email-event-webhook-signature";
-const TIMESTAMP = "x-twilio-email-event-webhook-timestamp";
 const keyOf = remember(parsePublicKey);
-const VERIFICATION_KEY: SecretForm = {
-  findProblem: (secret) =>
-    keyOf(secret) === undefined ? "is not a verification key of SendGrid: the base64 of a public EC key" : undefined,
-  create: () => undefined,
+const VERIFICATION_KEY = publicKeyForm(keyOf, "is not a verification key of SendGrid: the base64 of a public EC key");
+const SIGNED: KeyScheme = {
+  headers: {
+    time: "x-twilio-email-event-webhook-timestamp",
+    signature: "x-twilio-email-event-webhook-signature",
+  },
+  form: "base64",
+  decode: findBase64,
+  algorithm: "sha256",
+  keyOf,
 };
 
 /**
@@ -33,24 +28,10 @@ export const sendgrid: PushedSourceKind = {
   options: ToleranceAlone,
   needsSecret: true,
   secretForm: () => VERIFICATION_KEY,
-  verify(request, settings) {
-    const given = getHeader(request, SIGNATURE);
-    const time = getHeader(request, TIMESTAMP);
-    const at = getUnixSeconds(time);
-    const signature = findBase64(given);
-    if (signature === undefined) throw badSignature(`${SIGNATURE} is not base64.`);
-    const signed = Buffer.concat([Buffer.from(time, "utf8"), request.body]);
-    const isSigned = settings.secrets.some((secret) => {
-      const key = keyOf(secret);
-      return key !== undefined && verifySignature("sha256", signed, key, signature);
-    });
-    if (!isSigned) throw badSignature("The signature was made with another key or for another body.");
-    checkTime(at, request, settings);
-  },
-  events(request, _settings, form) {
+  verify: (request, settings) => checkKeySignature(request, settings, SIGNED),
+  events({ body }, _settings, form) {
     requireJson(form, "SendGrid");
-    const { body } = request;
-    return readParts(partsOf(body, rootSpan(body)) ?? [body], readEvent);
+    return readParts(partsOfBody(body), readEvent);
   },
 };
 

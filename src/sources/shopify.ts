@@ -7,7 +7,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 
 /**
  * shopify.dev/docs/apps/build/webhooks. The webhook id stays the same when a delivery is repeated; the event id is not
- * taken, because one act of a merchant may cause webhooks about several things.
+ * taken, because one action of a merchant may cause webhooks about several things.
  */
 export const shopify: PushedSourceKind = {
   name: "shopify",

@@ -1,5 +1,13 @@
-import { createHmac, hash, timingSafeEqual, createPublicKey, type KeyObject } from "node:crypto";
+import {
+  createHmac,
+  hash,
+  timingSafeEqual,
+  createPublicKey,
+  type KeyObject,
+  verify as verifySignature,
+} from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
+import type { SecretForm } from "../model/secrets.ts";
 import { createHmacKey, DIGEST_BYTES } from "../model/signature.ts";
 import { isForTurns, readInTurns } from "../sandbox/text/body-check.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
@@ -139,17 +147,50 @@ export function getV0Secret(
   return secret;
 }
 
+/** A signature by the provider's private key over the time and the body. The secret is the public key. */
+export interface KeyScheme {
+  readonly headers: { readonly time: string; readonly signature: string };
+  /** The form of a signature, in words and in code. */
+  readonly form: string;
+  decode(signature: string): Buffer | undefined;
+  readonly algorithm: string | null;
+  keyOf(secret: string): KeyObject | undefined;
+}
+
+export function checkKeySignature(request: ArrivedRequest, settings: KindSettings, scheme: KeyScheme): void {
+  const { headers, form, algorithm, keyOf } = scheme;
+  const given = getHeader(request, headers.signature);
+  const time = getHeader(request, headers.time);
+  const at = getUnixSeconds(time);
+  const signature = scheme.decode(given);
+  if (signature === undefined) throw badSignature(`${headers.signature} is not ${form}.`);
+  const signed = Buffer.concat([Buffer.from(time, "utf8"), request.body]);
+  const isSigned = settings.secrets.some((secret) => {
+    const key = keyOf(secret);
+    return key !== undefined && verifySignature(algorithm, signed, key, signature);
+  });
+  if (!isSigned) throw badSignature("The signature was made with another key or for another body.");
+  checkTime(at, request, settings);
+}
+
+/** The form of a secret that is the provider's public key, so none can be created here. */
+export function publicKeyForm(keyOf: KeyScheme["keyOf"], problem: string): SecretForm {
+  return { findProblem: (secret) => (keyOf(secret) === undefined ? problem : undefined), create: () => undefined };
+}
+
 /** For algorithms that few schemes still use. */
 export function isHmacOf(
   given: string,
-  algorithm: string,
-  key: string | Uint8Array,
-  parts: readonly (string | Uint8Array)[],
   digest: Digest | "base64url",
+  ...signed: Parameters<typeof createMac>
 ): boolean {
+  return isSameText(digest === "hex" ? given.toLowerCase() : given, createMac(...signed).digest(digest));
+}
+
+export function createMac(algorithm: string, key: string | Uint8Array, parts: readonly (string | Uint8Array)[]) {
   const hmac = createHmac(algorithm, key);
   for (const part of parts) hmac.update(part);
-  return isSameText(digest === "hex" ? given.toLowerCase() : given, hmac.digest(digest));
+  return hmac;
 }
 
 /** Decodes canonical base64; `Buffer.from` alone accepts anything and skips unknown characters. */
@@ -171,8 +212,8 @@ export function getUnixSeconds(text: string): number {
 }
 
 /**
- * Too old is a replay; from the future would be one that stays good for longer. Kinds without a default judge no time
- * unless they are told to.
+ * Too old is a replay; from the future would be one that stays good for longer. Kinds without a default check no time
+ * unless an option says so.
  */
 export function checkTime(at: number, request: ArrivedRequest, { options }: KindSettings, defaultS?: number): void {
   const { tolerance_s: toleranceS = defaultS } = options;

@@ -3,7 +3,6 @@ import type { AcceptedRequest, Rejected } from "../model/accepted.ts";
 import type { SourceKindRules } from "../model/source.ts";
 import type { Taker } from "../queues/broker.ts";
 import type { Claims } from "../queues/claim-check.ts";
-import type { PullDefaults } from "./pull-options.ts";
 import type { WellFormed } from "../sandbox/text/body-check.ts";
 
 /**
@@ -40,8 +39,6 @@ export interface PushedSourceKind extends AnySourceKind {
 /** Receives messages from a queue and settles them. Without `events`, a message is one event. */
 export interface PulledSourceKind extends AnySourceKind {
   readonly isPulled: true;
-  /** Defaults that differ from those of all pulled kinds. */
-  readonly defaults?: PullDefaults | undefined;
   /** Rejects when the queue cannot be reached; the caller retries. */
   openTaker(settings: KindSettings): Promise<Taker>;
   /** The number of waiting messages; undefined when the broker does not report it. */

@@ -1,4 +1,4 @@
-import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./request-reading.ts";
+import { readOneAtPointers } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, findHmacSecret, getHeader, getUnixSeconds } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
@@ -21,11 +21,7 @@ export const stripe: PushedSourceKind = {
     if (!isSigned) throw badSignature("No v1 signature matches this body with a secret of this source.");
     checkTime(getUnixSeconds(time), request, settings, TOLERANCE_S);
   },
-  events(_request, _settings, form) {
-    requireJson(form, "Stripe");
-    const [type, id, created] = form.texts;
-    return oneEvent(eventTypeOf("stripe", type), identityOf(id), findTime(created));
-  },
+  events: readOneAtPointers("stripe", "Stripe"),
 };
 
 function parseSignature(header: string): { time: string; signatures: readonly string[] } {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { Type } from "typebox";
 import { parseUrl } from "../model/addresses.ts";
 import { eventTypeOf, identityOf, formFields, isForm, queryFields } from "./request-reading.ts";
-import { UrlOption, textOption } from "./kind-options.ts";
+import { kindOptions, signedUrl, UrlOption } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader, isHmacOf, isSameText } from "./signatures.ts";
 import type { ArrivedRequest, KindAnswer, PushedSourceKind } from "./source-kind.ts";
 
@@ -18,15 +17,15 @@ const NO_REPLY: KindAnswer = {
  */
 export const twilio: PushedSourceKind = {
   name: "twilio",
-  options: Type.Object({ url: UrlOption }, { additionalProperties: false }),
+  options: kindOptions({ url: UrlOption }),
   needsSecret: true,
   verify(request, settings) {
     const given = getHeader(request, "x-twilio-signature");
     const fields = isForm(request) ? signedFields(formFields(request)) : "";
     if (!isForm(request)) checkBody(request);
-    const urls = urlsOf(textOption(settings, "url") ?? request.url);
+    const urls = urlsOf(signedUrl(request, settings));
     const isSigned = settings.secrets.some((secret) =>
-      [...urls].some((url) => isHmacOf(given, "sha1", secret, [url, fields], "base64")),
+      [...urls].some((url) => isHmacOf(given, "base64", "sha1", secret, [url, fields])),
     );
     if (!isSigned)
       throw badSignature("The signature was made with another token, for another URL or for another form.");
@@ -42,16 +41,9 @@ export const twilio: PushedSourceKind = {
   answer: () => NO_REPLY,
 };
 
-function signedFields(fields: URLSearchParams): string {
+export function signedFields(fields: URLSearchParams): string {
   const names = [...new Set(fields.keys())].sort();
-  return names
-    .map((name) =>
-      [...new Set(fields.getAll(name))]
-        .sort()
-        .map((value) => name + value)
-        .join(""),
-    )
-    .join("");
+  return names.flatMap((name) => [...new Set(fields.getAll(name))].sort().map((value) => name + value)).join("");
 }
 
 function checkBody(request: ArrivedRequest): void {

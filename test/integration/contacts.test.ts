@@ -118,8 +118,8 @@ describe("the contacts of a tenant", () => {
       expect([contact, status]).toEqual([contact, 422]);
     }
     await gateway.post("/api/v1/tenants", { id: "far", contacts: [{ phone: "+493012345678" }] });
-    await until(() => Promise.resolve(gateway.log.some(({ msg }) => msg === "a contact cannot be told anything")));
-    expect(gateway.log.find(({ msg }) => msg === "a contact cannot be told anything")).toMatchObject({
+    await until(() => Promise.resolve(gateway.log.some(({ msg }) => msg === "a contact cannot be notified")));
+    expect(gateway.log.find(({ msg }) => msg === "a contact cannot be notified")).toMatchObject({
       contact: "***678",
     });
     expect(gateway.logText()).not.toContain("+493012345678");

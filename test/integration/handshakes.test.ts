@@ -206,7 +206,9 @@ describe("handshakes of destinations", () => {
     const { id } = await gateway.subscribe({ name: "late", ...settings });
     await until(async () => (await resultOf(id))["status"] === "refused");
     expect(
-      gateway.log.find(({ msg, subscription }) => msg === "deliveries reach nobody" && subscription === "late"),
+      gateway.log.find(
+        ({ msg, subscription }) => msg === "deliveries of this subscription do not arrive" && subscription === "late",
+      ),
     ).toBeDefined();
     sink.answerWith({ status: 200, headers: { "webhook-allowed-origin": "*" } });
     const headers = { "content-type": "application/json" };

@@ -262,7 +262,7 @@ describe("a destination at RabbitMQ", () => {
     await gateway.settled();
     const [attempt] = (await gateway.deliveryOf("i2")).attempts;
     expect(attempt).toMatchObject({ result: "success", record: { unroutable: true, subject: "invoice.sent" } });
-    expect(gateway.log.filter(({ msg }) => msg === "deliveries reach nobody")).toHaveLength(1);
+    expect(gateway.log.filter(({ msg }) => msg === "deliveries of this subscription do not arrive")).toHaveLength(1);
     // Beyond what Service Bus takes for an id, it is hashed on every broker.
     expect((await gateway.post(`/api/v1/events/${long}/replay`, {})).status).toBeLessThan(300);
     await until(() => Promise.resolve(got.length === 2));

@@ -30,7 +30,7 @@ const BROKEN_QUOTA: PartMakers["createIngest"] = (create) => (options) =>
           throw new TypeError("a bug in a quota");
         };
         if (tenantId === "find") fail();
-        return tenantId === "refuse" ? { refuse: fail, end: () => undefined } : undefined;
+        return tenantId === "begin" ? { begin: fail, end: () => undefined } : undefined;
       },
     },
   });
@@ -140,12 +140,12 @@ describe("an error that nobody expects", () => {
     const one = (tenant_id: string) => ({ event_type: "slow.one", tenant_id, payload: { text: "x".repeat(200_000) } });
     for (const [tenantId, status] of [
       ["find", 500],
-      ["refuse", 500],
+      ["begin", 500],
       ["fine", 202],
     ] as const) {
       expect([tenantId, (await gateway.publish(one(tenantId))).status]).toEqual([tenantId, status]);
     }
-    const batch = await gateway.post("/api/v1/events", [one("fine"), one("find"), one("refuse"), one("fine")]);
+    const batch = await gateway.post("/api/v1/events", [one("fine"), one("find"), one("begin"), one("fine")]);
     const { events } = batch.json as { events: { status?: number }[] };
     expect(events.map(({ status }) => status)).toEqual([undefined, 500, 500, undefined]);
     expect(isLogged(gateway, "a bug in a quota").length).toBeGreaterThan(0);

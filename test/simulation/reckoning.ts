@@ -1,5 +1,5 @@
 /** When everything is quiet: whether what was promised is what happened. */
-import { LEFT_PER_BODY } from "../../src/deliver/slots.ts";
+import { LEFT_PER_BODY } from "../../src/deliver/ready-deliveries.ts";
 import { formatDeliveryId } from "../../src/model/ids.ts";
 import type { Page, PageOf, StoredDelivery, StoredEvent } from "../../src/store/port/reads.ts";
 import { checkAccounts, type Arrival, type DeliveryFacts, type EventFacts } from "../support/accounting.ts";

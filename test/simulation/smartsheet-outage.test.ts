@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
-import type { HealthCheck } from "../../src/deliver/target-health.ts";
+import type { HealthCheck } from "../../src/deliver/shared-checks.ts";
 import { createChance } from "../support/chance.ts";
 import { count, report } from "../support/report.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HealthCheck } from "../../src/deliver/target-health.ts";
+import type { HealthCheck } from "../../src/deliver/shared-checks.ts";
 import { createChance } from "../support/chance.ts";
 import { count, report } from "../support/report.ts";
 import { createSimulatedSender, type Destination, type Mood } from "../support/simulated-destination.ts";

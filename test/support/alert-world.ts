@@ -1,7 +1,7 @@
 /** The engine with its alerts, in virtual time: what is wrong, and what is told of it. */
 import { toActiveRules, type AlertRuleInput } from "../../src/model/alert.ts";
 import { GATEWAY_TENANT } from "../../src/model/event.ts";
-import type { Undrained } from "../../src/deliver/fallback.ts";
+import type { Undrained } from "../../src/deliver/fallback-drain.ts";
 import { createNotedCertificates } from "../../src/destinations/wire/guarded-connect.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/destinations/sender.ts";
 import { createIdSource } from "../../src/model/ids.ts";

@@ -1,4 +1,4 @@
-import { setQueued, type Lane } from "../../src/deliver/lane.ts";
+import type { Lane } from "../../src/deliver/lane.ts";
 import { createSlots, type Slots } from "../../src/deliver/slots.ts";
 
 /** Slots as a plain queue hands them out: whoever came first, whoever it is. A negative control for fairness. */
@@ -12,13 +12,13 @@ export function createArrivalOrderSlots(maxInFlight: number): Slots {
     },
     enqueue(lane) {
       if (lane.isQueued) return;
-      setQueued(lane, true);
+      lane.isQueued = true;
       queue.push(lane);
     },
     findNext: () => (slots.inFlight < maxInFlight ? queue[0] : undefined),
     take(lane) {
       queue.shift();
-      setQueued(lane, false);
+      lane.isQueued = false;
     },
     setSpeed: () => undefined,
   };

@@ -8,7 +8,8 @@ import { DELIVERED, failedHere, type Outcome } from "../../src/model/outcome.ts"
 import { createSeededRandom } from "./seeded-random.ts";
 import type { Subscription } from "../../src/model/subscription.ts";
 import type { Dispatch } from "../../src/deliver/attempt.ts";
-import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/target-health.ts";
+import type { HealthCheck } from "../../src/deliver/shared-checks.ts";
+import { createHealthWatch, type HealthWatch } from "../../src/deliver/target-health.ts";
 import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
 import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import { ONE_BY_ONE, type BatchLimits } from "../../src/destinations/sender.ts";

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import type { Clock } from "../../src/model/clock.ts";
 import { createIdSource } from "../../src/model/ids.ts";
 import { type Dispatch, createDispatch } from "../../src/deliver/attempt.ts";
-import { createFallbackDrain } from "../../src/deliver/fallback.ts";
-import { createHealthWatch, type HealthCheck } from "../../src/deliver/target-health.ts";
+import { createFallbackDrain } from "../../src/deliver/fallback-drain.ts";
+import type { HealthCheck } from "../../src/deliver/shared-checks.ts";
+import { createHealthWatch } from "../../src/deliver/target-health.ts";
 import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
 import type { TargetMode } from "../../src/deliver/mode.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
@@ -255,7 +256,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     subscriptions,
     clock,
     authors,
-    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+    onDue: (subscription) => scheduler.recordPending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   });
   const { accept } = fanOut;

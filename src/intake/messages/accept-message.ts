@@ -120,21 +120,26 @@ export function findClaimed({ claim }: OpenedMessage, { source, kind }: Handling
   return claim && claims && createClaimedBody(claim, claims);
 }
 
+/** A message whose event may be accepted. */
+interface Admitted {
+  message: TakenMessage;
+  opened: OpenedMessage;
+  claimed: ClaimedBody | undefined;
+  turn: Turn;
+  hold: Hold;
+}
+
 /** Processes a message like a request, and says how it is settled. */
-export async function acceptMessage(
-  message: TakenMessage,
-  opened: OpenedMessage,
-  claimed: ClaimedBody | undefined,
-  turn: Turn,
-  hold: Hold,
-  handling: Handling,
-): Promise<Settlement> {
+export async function acceptMessage(admitted: Admitted, handling: Handling): Promise<Settlement> {
+  const { message, opened, hold } = admitted;
   const isSuspect = message.deliveryCount > handling.settings.maxDeliveries;
   if (isSuspect && !(await isStored(opened, handling))) {
-    const description = `The message was received ${message.deliveryCount} times but never reached the disk.`;
-    return { kind: "park", reason: { code: "max_deliveries", description } };
+    return park(
+      "max_deliveries",
+      `The message was received ${message.deliveryCount} times but never reached the disk.`,
+    );
   }
-  const result = await processUntilWritten(opened, claimed, turn, hold, handling);
+  const result = await processUntilWritten(admitted, handling);
   if (result === undefined) return GIVE_BACK;
   switch (result.kind) {
     case "stored": {
@@ -147,10 +152,7 @@ export async function acceptMessage(
       return settleKnownMessage({ eventIds: [result.eventId], deliveries: 0, isKnown: true }, opened, hold, handling);
     case "ignored":
       if (result.cause !== "invalid") return { kind: "acknowledge" };
-      return {
-        kind: "park",
-        reason: { code: "invalid", description: "The message contains no event that can be accepted." },
-      };
+      return park("invalid", "The message contains no event that can be accepted.");
     case "rejected":
       if (isSendersFault(result.error)) return { kind: "park", reason: toParkReason(result.error) };
       // Perhaps caused by this message: it is returned, so that the queue counts its deliveries.
@@ -158,6 +160,10 @@ export async function acceptMessage(
     default:
       return result;
   }
+}
+
+function park(code: string, description: string): Settlement {
+  return { kind: "park", reason: { code, description } };
 }
 
 /** For an internal error, perhaps caused by this message: the queue counts how often it comes. */
@@ -185,21 +191,19 @@ async function isStored({ facts }: OpenedMessage, { source, store }: Handling): 
 
 /** Retries while we cannot write, for as long as the message can be held; undefined after that. */
 async function processUntilWritten(
-  opened: OpenedMessage,
-  claimed: ClaimedBody | undefined,
-  turn: Turn,
-  hold: Hold,
+  admitted: Admitted,
   handling: Handling,
 ): Promise<AcceptedRequest | Settlement | undefined> {
+  const { over } = admitted.hold;
   const { clock, onDelay, stopping } = handling;
   let endDelay: (() => void) | undefined;
   try {
     for (let failures = 1; ; failures++) {
-      const result = await processMessage(opened, claimed, turn, hold, handling);
+      const result = await processMessage(admitted, handling);
       if (result?.kind !== "rejected" || !isTemporary(result.error)) return result;
       endDelay ??= onDelay(result.error);
-      await pause(clock, backOffMs(failures), hold.over.abortSignal, stopping);
-      if (hold.over.isSet || stopping.aborted) return undefined;
+      await pause(clock, backOffMs(failures), over.abortSignal, stopping);
+      if (over.isSet || stopping.aborted) return undefined;
     }
   } finally {
     endDelay?.();
@@ -214,10 +218,7 @@ function isTemporary(error: PosthornError): boolean {
 
 /** Undefined when the message could not be held until the result was known. */
 async function processMessage(
-  opened: OpenedMessage,
-  claimed: ClaimedBody | undefined,
-  turn: Turn,
-  hold: Hold,
+  { opened, claimed, turn, hold }: Admitted,
   handling: Handling,
 ): Promise<AcceptedRequest | Settlement | undefined> {
   const { source, kind, processRequest, log, clock, cut } = handling;
@@ -255,11 +256,10 @@ async function fetchBody(
     const known = facts.eventId === undefined ? undefined : await store.reads.findEvent(facts.eventId, source.tenantId);
     if (known !== undefined) return { kind: "duplicate", eventId: known.id };
     if (claimed === undefined) {
-      const description = "The body is in Blob storage, but the source has no claim_check that says where.";
-      return { kind: "park", reason: { code: "unclaimed", description } };
+      return park("unclaimed", "The body is in Blob storage, but the source has no claim_check that says where.");
     }
     const found = await claimed.read();
-    if ("problem" in found) return { kind: "park", reason: { code: "unclaimed", description: found.problem } };
+    if ("problem" in found) return park("unclaimed", found.problem);
     return { ...opened, body: found.body };
   } catch (error) {
     // Whatever it is, the message waits: it is not the message's fault.

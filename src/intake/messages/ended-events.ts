@@ -29,10 +29,6 @@ export function createEndedEvents({ store, clock }: { store: Pick<Store, "reads"
   /** By the `seq` of the event. */
   const waiting = new Map<number, Set<() => void>>();
 
-  function noteEnded(eventSeq: number): void {
-    for (const notice of waiting.get(eventSeq) ?? []) notice();
-  }
-
   function listen(eventSeq: number, notice: () => void): () => void {
     const others = waiting.get(eventSeq) ?? new Set();
     waiting.set(eventSeq, others.add(notice));
@@ -42,14 +38,11 @@ export function createEndedEvents({ store, clock }: { store: Pick<Store, "reads"
     };
   }
 
-  function find(id: string, tenantId: string): Promise<StoredEvent | undefined | "unreadable"> {
-    return store.reads.findEvent(id, tenantId).catch(() => "unreadable" as const);
-  }
-
   return {
     /** The settlement of a delivery is committed. */
-    noteSettled(eventSeq: number, verdict: DeliverySettlement["verdict"]): void {
-      if (waiting.size > 0 && verdict !== "retry") noteEnded(eventSeq);
+    recordSettled(eventSeq: number, verdict: DeliverySettlement["verdict"]): void {
+      if (waiting.size === 0 || verdict === "retry") return;
+      for (const notice of waiting.get(eventSeq) ?? []) notice();
     },
     /** Undefined when a signal came first. The deliveries of an event that retention deleted have ended. */
     async whenEnded(
@@ -61,7 +54,7 @@ export function createEndedEvents({ store, clock }: { store: Pick<Store, "reads"
       try {
         for (let isLast = false; ; isLast = signals.some(({ aborted }) => aborted)) {
           notice = new AbortController();
-          const event = await find(id, tenantId);
+          const event = await store.reads.findEvent(id, tenantId).catch(() => "unreadable" as const);
           if (event === undefined) return { how: "delivered", seq: undefined };
           if (event !== "unreadable" && isEnded(event, deliveries)) {
             return { how: event.dead > 0 ? "dead" : "delivered", seq: event.seq };

@@ -98,7 +98,7 @@ async function settle(message: TakenMessage, turn: Turn, hold: Hold, handling: H
   const admitted = await admitMessage(message, hold, handling);
   const claimed = "kind" in admitted ? undefined : findClaimed(admitted, handling);
   const settlement =
-    "kind" in admitted ? admitted : await acceptMessage(message, admitted, claimed, turn, hold, handling);
+    "kind" in admitted ? admitted : await acceptMessage({ message, opened: admitted, claimed, turn, hold }, handling);
   let outcome = "returned";
   switch (settlement.kind) {
     case "acknowledge":

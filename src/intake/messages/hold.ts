@@ -2,37 +2,32 @@ import { setMaxListeners } from "node:events";
 import type { Clock, Timer } from "../../model/clock.ts";
 import type { TakenMessage } from "../../queues/broker.ts";
 
-/** Something that happens once. Each message waits for two; AbortSignals took a third of the time per message. */
-export interface Signal {
-  readonly isSet: boolean;
-  set(): void;
-  /** Calls back once when it is set, at once if it already is. Returns a function that ends this. */
-  listen(notice: () => void): () => void;
-  /** The same as an AbortSignal. */
-  readonly abortSignal: AbortSignal;
-}
+export type Signal = ReturnType<typeof createSignal>;
 
-export function createSignal(): Signal {
+/** Something that happens once. Each message waits for two; AbortSignals took a third of the time per message. */
+export function createSignal() {
   const notices = new Set<() => void>();
   let controller: AbortController | undefined;
   let isSet = false;
   return {
-    get isSet() {
+    get isSet(): boolean {
       return isSet;
     },
-    set() {
+    set(): void {
       if (isSet) return;
       isSet = true;
       for (const notice of notices) notice();
       notices.clear();
       controller?.abort();
     },
-    listen(notice) {
+    /** Calls back once when it is set, at once if it already is. Returns a function that ends this. */
+    listen(notice: () => void): () => void {
       if (isSet) notice();
       else notices.add(notice);
       return () => void notices.delete(notice);
     },
-    get abortSignal() {
+    /** The same as an AbortSignal. */
+    get abortSignal(): AbortSignal {
       if (controller === undefined) {
         controller = new AbortController();
         // Each event of a message adds a listener.

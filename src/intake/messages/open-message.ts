@@ -9,7 +9,7 @@ import { type Claim, parseMessage } from "../../queues/message.ts";
 import { createHeaderSeal } from "../../queues/sealed-headers.ts";
 import type { PullSettings } from "../../sources/pull-options.ts";
 import { DEFAULT_PUBLISH_LIMITS, parsePublishBody, type PublishItem } from "../publish/publish-body.ts";
-import { describeItem } from "../publish/publish.ts";
+import { describeItem, quote } from "../publish/publish.ts";
 import { toMessageEventId } from "../to-events.ts";
 
 /** Names in lower case. */
@@ -267,13 +267,9 @@ function readDelayMs({ "x-delay": text = "" }: Headers): number {
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
 
-interface FoundFacts {
-  eventId: string | undefined;
+interface FoundFacts extends SentBy {
   /** The id of the event at the gateway where it came in first. */
   originId: string | undefined;
-  origin: string | undefined;
-  generation: number;
-  hops: number;
   /** For messages that carry it themselves instead of in properties. */
   traceparent?: string | undefined;
   /** More members to keep with the event: names and JSON. */
@@ -290,7 +286,10 @@ function toFacts({ exchange }: TakenMessage, options: OpenOptions, found: FoundF
     // First, so that they are found without reading the rest.
     ["hops", found.hops === 0 ? undefined : String(found.hops)],
     ["origin_event_id", quote(found.originId)],
-    ["trace", quote(readTrace(toTraced(headers, found.traceparent)))],
+    [
+      "trace",
+      quote(readTrace(found.traceparent === undefined ? headers : { ...headers, traceparent: found.traceparent })),
+    ],
     ["origin", quote(found.origin)],
     ["generation", generation === 1 ? undefined : String(generation)],
     ["pulled_from", pulledFrom.length === 0 ? undefined : JSON.stringify(pulledFrom)],
@@ -305,10 +304,6 @@ function toFacts({ exchange }: TakenMessage, options: OpenOptions, found: FoundF
   };
 }
 
-function toTraced(headers: Headers, traceparent: string | undefined): Headers {
-  return traceparent === undefined ? headers : { ...headers, traceparent };
-}
-
 /** Undefined when they cannot be decrypted; without a key they are left out. */
 function openHeaders(
   sealed: string | undefined,
@@ -321,10 +316,6 @@ function openHeaders(
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-function quote(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : JSON.stringify(text);
 }
 
 /** For messages without a request. */
@@ -350,6 +341,7 @@ export function toHeaders({ properties, contentType, subject, sessionId }: Taken
 
 /** The properties that a gateway adds to a message, if the broker has properties. */
 interface SentBy {
+  /** The id of its store. */
   origin: string | undefined;
   /** The id of the event at that gateway. */
   eventId: string | undefined;

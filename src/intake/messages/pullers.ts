@@ -90,7 +90,7 @@ type Puller = ReturnType<typeof startPuller>;
 /** Receives the messages of one source's queue, and settles each when its result is known. */
 function startPuller(source: Source, kind: PulledSourceKind, options: PullersOptions) {
   const { clock, onTrouble } = options;
-  const own = readPullSettings(source.settings.options, kind.defaults);
+  const own = readPullSettings(source.settings.options, kind.options);
   const settings = { ...own, messageKey: own.messageKey ?? options.messageKey };
   const taking = new AbortController();
   const stopping = new AbortController();

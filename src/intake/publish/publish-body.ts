@@ -12,28 +12,6 @@ import {
 } from "./publish-schema.ts";
 import { findRfc3339, findTime } from "../../model/rfc3339.ts";
 
-/** One event as its producer published it. */
-export interface PublishItem {
-  eventType: string;
-  /** The bytes of the payload exactly as in the request; they share its memory. */
-  payload: Buffer;
-  eventId: string | undefined;
-  eventVersion: string;
-  source: string;
-  sourceId: string | undefined;
-  tenantId: string | undefined;
-  userId: string | undefined;
-  sessionId: string | undefined;
-  /** Unix milliseconds, like the two below. */
-  timestamp: number | undefined;
-  priority: Priority;
-  orderingKey: string | undefined;
-  deliverAt: number | undefined;
-  expiresAt: number | undefined;
-  /** JSON text of an object, exactly as in the request. */
-  metadata: string | undefined;
-}
-
 export interface PublishLimits {
   maxItems: number;
   maxPayloadBytes: number;
@@ -84,7 +62,7 @@ function parseItem(
   const draft = createDraft();
   const unknown = new Map<string, Span>();
   for (const [name, span] of memberSpans(body, start, end)) {
-    const rule = findRule(name);
+    const rule = RULE_OF_FIELD.get(name);
     if (rule === undefined && limits.keepsUnknown === true) {
       unknown.set(name, span);
       continue;
@@ -119,14 +97,33 @@ function addUnknown(
   return `${before}${names.size === 0 ? "" : ","}${members.join(",")}}`;
 }
 
-/**
- * How each field of a published event is checked and read. Written by hand, because fields are read from the request's
- * text without parsing all of it. A test keeps these rules and the schema in line.
- */
-type PublishDraft = Omit<PublishItem, "eventType" | "payload"> & {
-  eventType: string | undefined;
-  payload: Buffer | undefined;
-};
+function createDraft() {
+  return {
+    eventType: undefined as string | undefined,
+    /** The bytes of the payload exactly as in the request; they share its memory. */
+    payload: undefined as Buffer | undefined,
+    eventId: undefined as string | undefined,
+    eventVersion: PUBLISH_DEFAULTS.event_version as string,
+    source: PUBLISH_DEFAULTS.source as string,
+    sourceId: undefined as string | undefined,
+    tenantId: undefined as string | undefined,
+    userId: undefined as string | undefined,
+    sessionId: undefined as string | undefined,
+    /** Unix milliseconds, like the two below. */
+    timestamp: undefined as number | undefined,
+    priority: PUBLISH_DEFAULTS.priority as Priority,
+    orderingKey: undefined as string | undefined,
+    deliverAt: undefined as number | undefined,
+    expiresAt: undefined as number | undefined,
+    /** JSON text of an object, exactly as in the request. */
+    metadata: undefined as string | undefined,
+  };
+}
+
+type PublishDraft = ReturnType<typeof createDraft>;
+
+/** One event as its producer published it. */
+export type PublishItem = Omit<PublishDraft, "eventType" | "payload"> & { eventType: string; payload: Buffer };
 
 interface RuleFault {
   code: "invalid_field" | "too_large";
@@ -134,7 +131,10 @@ interface RuleFault {
   message: string;
 }
 
-/** Reads one field, whose value is at a span of the body, into the draft. */
+/**
+ * Checks one field, whose value is at a span of the body, and reads it into the draft. Written by hand, because fields
+ * are read from the request's text without parsing all of it. A test keeps these rules and the schema in line.
+ */
 type Rule = (draft: PublishDraft, body: Buffer, span: Span, limits: PublishLimits) => RuleFault | undefined;
 
 type TextKey = "eventType" | "eventVersion" | "source" | OptionalTextKey;
@@ -179,30 +179,6 @@ const RULES: Readonly<Record<keyof PublishInput, Rule>> = {
 const RULE_OF_FIELD: ReadonlyMap<string, Rule> = new Map(Object.entries(RULES));
 
 export const PUBLISH_FIELDS: readonly string[] = Object.keys(RULES);
-
-function findRule(field: string): Rule | undefined {
-  return RULE_OF_FIELD.get(field);
-}
-
-function createDraft(): PublishDraft {
-  return {
-    eventType: undefined,
-    payload: undefined,
-    eventId: undefined,
-    eventVersion: PUBLISH_DEFAULTS.event_version,
-    source: PUBLISH_DEFAULTS.source,
-    sourceId: undefined,
-    tenantId: undefined,
-    userId: undefined,
-    sessionId: undefined,
-    timestamp: undefined,
-    priority: PUBLISH_DEFAULTS.priority,
-    orderingKey: undefined,
-    deliverAt: undefined,
-    expiresAt: undefined,
-    metadata: undefined,
-  };
-}
 
 /** Null means that a field is not given; `null` is the only JSON value that begins with an n. */
 function optional(rule: Rule): Rule {

@@ -1,4 +1,11 @@
-import { type Accepted, type Done, type Rejected, Barrier, type MaybePromise } from "../../model/accepted.ts";
+import {
+  type Accepted,
+  type Done,
+  type Rejected,
+  Barrier,
+  type MaybePromise,
+  rejectedBy,
+} from "../../model/accepted.ts";
 import type { Clock } from "../../model/clock.ts";
 import type { Masking } from "../../accept/masking.ts";
 import { publishKey } from "../../model/ids.ts";
@@ -46,13 +53,8 @@ export function createPublisher(options: PublisherOptions) {
       });
     }
     if (isGatewayEventType(item.eventType)) {
-      throw new PosthornError(
-        "invalid_field",
-        `${item.eventType} is a type of the gateway's own events. Choose another.`,
-        {
-          field: "event_type",
-        },
-      );
+      const message = `${item.eventType} is a type of the gateway's own events. Choose another.`;
+      throw new PosthornError("invalid_field", message, { field: "event_type" });
     }
     const wall = clock.wall();
     const now = clock.now();
@@ -91,7 +93,7 @@ export function createPublisher(options: PublisherOptions) {
   /** Accepts one event, whose errors concern no other. Returns a promise only if it must be validated in a thread. */
   function publishItem(item: PublishItem | PosthornError, by: PublishedBy, done: Done<Accepted>): MaybePromise<void> {
     let stage: Rejected["stage"] = "check";
-    const barrier = new Barrier(done, (error) => done({ kind: "rejected", stage, error: knownError(error) }));
+    const barrier = new Barrier(done, (error) => done(rejectedBy(error, stage, "The event could not be processed.")));
     return barrier.run(
       () => toChecked(item, by),
       (checked) => {
@@ -131,13 +133,6 @@ function seenBy({ boundTenant }: PublishedBy, result: Accepted): Accepted {
   return { ...result, deliveries: result.deliveries + result.operatorDeliveries };
 }
 
-function knownError(error: unknown): PosthornError {
-  if (error instanceof PosthornError) return error;
-  return new PosthornError("internal_error", "The event could not be processed. See the gateway's log.", {
-    cause: error,
-  });
-}
-
 /** Fields that the engine does not need, as JSON; metadata keeps its text. */
 function describe(item: PublishItem, hops: number, trace: Trace | undefined): string | undefined {
   const parts: string[] = [];
@@ -161,6 +156,6 @@ export function describeItem(
   ];
 }
 
-function quote(text: string | undefined): string | undefined {
+export function quote(text: string | undefined): string | undefined {
   return text === undefined ? undefined : JSON.stringify(text);
 }

@@ -56,7 +56,7 @@ describe("a simulated gateway", () => {
         }),
     },
     "forgets the lanes whose deliveries wait in the table": {
-      scheduler: (scheduler) => ({ ...scheduler, notePending: () => undefined }),
+      scheduler: (scheduler) => ({ ...scheduler, recordPending: () => undefined }),
     },
     "does not wake a lane for its next retry": {
       store: (store) =>

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HealthCheck } from "../../../src/deliver/target-health.ts";
+import type { HealthCheck } from "../../../src/deliver/shared-checks.ts";
 import { checkAccounts, describeViolations, type Arrival, type SentEvent } from "../../support/accounting.ts";
 import type { Attempt } from "../../../src/destinations/sender.ts";
 import { createChance } from "../../support/chance.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HealthCheck } from "../../../src/deliver/target-health.ts";
+import type { HealthCheck } from "../../../src/deliver/shared-checks.ts";
 import { ONE_BY_ONE, type Sender } from "../../../src/destinations/sender.ts";
 import type { Outcome } from "../../../src/model/outcome.ts";
 import type { SubscriptionInput } from "../../../src/model/subscription.ts";

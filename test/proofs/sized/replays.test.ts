@@ -46,7 +46,7 @@ describe("fresh events while dead letters are replayed", () => {
     const bench = await openBench({ maxInFlight: 1000 });
     const lane = await bench.subscribe({ concurrency: load.concurrency });
     const find = (seq: number) => [...bench.subscriptions()].find((one) => one.seq === seq);
-    const onDue = (one: Subscription) => bench.scheduler.notePending(one, bench.clock.now());
+    const onDue = (one: Subscription) => bench.scheduler.recordPending(one, bench.clock.now());
     const faults: unknown[] = [];
     const runner = createReplayRunner({
       store: bench.store,

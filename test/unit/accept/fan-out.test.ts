@@ -80,7 +80,7 @@ describe("fan-out", () => {
           told.push(`began ${subscriptionSeq}`);
         },
         divert: () => undefined,
-        notePending: () => undefined,
+        recordPending: () => undefined,
       },
     });
     const results: unknown[] = [];

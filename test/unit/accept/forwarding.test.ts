@@ -12,18 +12,18 @@ import { newEvent } from "../../support/store-fixtures.ts";
 const openBench = useDeliveryBench();
 
 async function open(subscription: Partial<Subscription> = {}) {
-  let note: ReturnType<typeof createForwards>["note"] = () => undefined;
+  let record: ReturnType<typeof createForwards>["recordAttempt"] = () => undefined;
   const bench = await openBench({
     onAttempt: ({ seq }, delivery, _, settlement) =>
-      note(delivery.event.id, seq, settlement.verdict === "delivered" ? "forwarded" : "queued"),
+      record(delivery.event.id, seq, settlement.verdict === "delivered" ? "forwarded" : "queued"),
   });
   const forwards = createForwards({ clock: bench.clock });
-  note = forwards.note;
+  record = forwards.recordAttempt;
   const all = () => [...bench.subscriptions()];
   const forwarding = createForwarding({
     forwards,
     credentials: { seal: () => "" },
-    governor: { noteAwaited: () => undefined },
+    governor: { recordAwaited: () => undefined },
     router: createRouter(),
     scheduler: bench.scheduler,
     subscriptions: {
@@ -167,7 +167,7 @@ describe("credentials that are to be handed on", () => {
           return "c2VhbGVk";
         },
       },
-      governor: { noteAwaited: () => undefined },
+      governor: { recordAwaited: () => undefined },
       router,
       scheduler: { findMode: () => undefined, isBehind: () => false },
       subscriptions: {

@@ -30,19 +30,19 @@ describe("a sender who waits for a forward", () => {
     const { forwards, answers, wait } = build();
     wait("e1");
     wait("e2");
-    forwards.note("e1", 2, "forwarded");
-    forwards.note("e3", 1, "forwarded");
+    forwards.recordAttempt("e1", 2, "forwarded");
+    forwards.recordAttempt("e3", 1, "forwarded");
     expect(answers).toEqual([]);
-    forwards.note("e2", 1, "queued");
-    forwards.note("e1", 1, "forwarded");
-    forwards.note("e1", 1, "queued");
+    forwards.recordAttempt("e2", 1, "queued");
+    forwards.recordAttempt("e1", 1, "forwarded");
+    forwards.recordAttempt("e1", 1, "queued");
     expect(answers).toEqual(["e2 queued", "e1 forwarded"]);
   });
 
   it("hears that it was given up", () => {
     const { forwards, answers, wait } = build();
     wait("e1");
-    forwards.note("e1", 1, { reason: "refused", code: 422, isError: false });
+    forwards.recordAttempt("e1", 1, { reason: "refused", code: 422, isError: false });
     expect(answers).toEqual(["e1 refused"]);
   });
 
@@ -83,7 +83,7 @@ describe("a sender who waits for a forward", () => {
     wait("e3");
     forwards.giveUp(1);
     expect(answers).toEqual(["e1 queued", "e3 queued"]);
-    forwards.note("e1", 1, "forwarded");
+    forwards.recordAttempt("e1", 1, "forwarded");
     expect(answers).toHaveLength(2);
   });
 
@@ -101,8 +101,8 @@ describe("a sender who waits for a forward", () => {
     wait("e1");
     wait("e2");
     pass(120);
-    forwards.note("e1", 1, "forwarded");
-    forwards.note("e2", 1, "queued");
+    forwards.recordAttempt("e1", 1, "forwarded");
+    forwards.recordAttempt("e2", 1, "queued");
     expect(counted).toEqual([
       ["forwarded", 120],
       ["queued", 120],
@@ -114,16 +114,16 @@ describe("a sender who waits for a forward", () => {
     wait("e1", { orderingKey: "a" });
     wait("e2", { orderingKey: "b" });
     wait("e3", { orderingKey: "a", subscriptionSeq: 2 });
-    forwards.noteHead(1, "a", true);
+    forwards.recordHead(1, "a", true);
     expect(answers).toEqual(["e1 queued"]);
     expect(["a", "b"].map((key) => forwards.isBehindWaiting(1, key))).toEqual([true, false]);
-    forwards.noteHead(1, "a", false);
+    forwards.recordHead(1, "a", false);
     expect(forwards.isBehindWaiting(1, "a")).toBe(false);
   });
 
   it("is behind the same key where none is given", () => {
     const { forwards } = build();
-    forwards.noteHead(1, undefined, true);
+    forwards.recordHead(1, undefined, true);
     expect(forwards.isBehindWaiting(1, undefined)).toBe(true);
   });
 });

@@ -14,7 +14,7 @@ function build() {
     return sent;
   };
   const accept = (count: number) => {
-    for (let i = 0; i < count; i++) governor.noteAccepted();
+    for (let i = 0; i < count; i++) governor.recordAccepted();
   };
   return { endWindow: () => time.step(), state, governor, sendAll, accept };
 }
@@ -54,7 +54,7 @@ describe("the governor", () => {
   it("takes events whose senders wait for the attempt for no flood", () => {
     const { endWindow, governor, sendAll, accept } = build();
     accept(600);
-    for (let i = 0; i < 580; i++) governor.noteAwaited();
+    for (let i = 0; i < 580; i++) governor.recordAwaited();
     endWindow();
     expect(sendAll(5000)).toBe(5000);
   });

@@ -25,7 +25,7 @@ function open(options: { result?: Accepted; meter?: Meter; fault?: Error } = {})
       plan: (event) => ({ event, deliveries: [newDelivery(1)], done: ({ kind }) => told.push(`planned ${kind}`) }),
     },
     quotas: { find: () => options.meter },
-    governor: { noteAccepted: () => told.push("governor") },
+    governor: { recordAccepted: () => told.push("governor") },
     work,
     metrics: { countEvent: (kind) => told.push(`counted ${kind}`) },
     statistics: { noteEvent: () => undefined },
@@ -35,11 +35,11 @@ function open(options: { result?: Accepted; meter?: Meter; fault?: Error } = {})
   return { ingest, told, done };
 }
 
-function meterOf(refusal: PosthornError | undefined, told: string[]): Meter {
+function meterOf(rejection: PosthornError | undefined, told: string[]): Meter {
   return {
-    refuse() {
+    begin() {
       told.push("metered");
-      return refusal;
+      return rejection;
     },
     end: (_, stored) => told.push(`ended ${stored?.deliveries}`),
   };

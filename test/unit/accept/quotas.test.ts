@@ -68,9 +68,9 @@ const arrival = (size = 2, origin: MeteredEvent["origin"] = "publish"): MeteredE
 });
 
 function take(meter: Meter | undefined, event: MeteredEvent, deliveries = 0): string {
-  const refusal = meter?.refuse(event);
-  if (refusal === undefined) meter?.end(event, { deliveries });
-  return refusal?.code ?? "taken";
+  const rejection = meter?.begin(event);
+  if (rejection === undefined) meter?.end(event, { deliveries });
+  return rejection?.code ?? "taken";
 }
 
 describe("the gate of quotas", () => {
@@ -95,8 +95,8 @@ describe("the gate of quotas", () => {
     await set(newTenant({ eventsPerMinute: 30 }));
     const meter = gate.find("a");
     for (let n = 0; n < 30; n++) expect(take(meter, arrival())).toBe("taken");
-    expect(meter?.refuse(arrival())).toMatchObject({ code: "too_many_requests", retryAfterS: 2 });
-    expect(meter?.refuse(arrival(2, "webhook"))).toMatchObject({ code: "tenant_throttled", retryAfterS: 2 });
+    expect(meter?.begin(arrival())).toMatchObject({ code: "too_many_requests", retryAfterS: 2 });
+    expect(meter?.begin(arrival(2, "webhook"))).toMatchObject({ code: "tenant_throttled", retryAfterS: 2 });
     time.moveTo(time.elapsedMs + 2000);
     expect([take(meter, arrival()), take(meter, arrival())]).toEqual(["taken", "too_many_requests"]);
     await set(newTenant({ eventsPerMinute: 30, subscriptions: 7 }));
@@ -130,7 +130,7 @@ describe("the gate of quotas", () => {
     await set(newTenant({ storedBytes: 100 }));
     const meter = gate.find("a");
     const first = arrival(6);
-    expect(meter?.refuse(first)).toBeUndefined();
+    expect(meter?.begin(first)).toBeUndefined();
     expect(take(meter, arrival(5))).toBe("quota_exceeded");
     meter?.end(first, undefined);
     expect([take(meter, arrival(5)), take(meter, arrival(5)), take(meter, arrival(0))]).toEqual([
@@ -150,7 +150,7 @@ describe("the gate of quotas", () => {
     const meter = gate.find("a");
     expect(take(meter, arrival(), 1)).toBe("taken");
     expect(take(meter, arrival(), 1)).toBe("taken");
-    expect(meter?.refuse(arrival())).toMatchObject({ code: "quota_exceeded", details: { quota: "open_deliveries" } });
+    expect(meter?.begin(arrival())).toMatchObject({ code: "quota_exceeded", details: { quota: "open_deliveries" } });
     await accepting();
     await accepting();
     await settle(store, newSettlement({ eventSeq, subscriptionSeq: lane }));

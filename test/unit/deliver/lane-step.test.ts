@@ -1,17 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  addReady,
-  createLane,
-  isBusy,
-  setRound,
-  startLinger,
-  type Lane,
-  type LaneRound,
-} from "../../../src/deliver/lane.ts";
+import { addReady, createLane, isBusy, startLinger, type Lane, type LaneRound } from "../../../src/deliver/lane.ts";
 import { admitsNew, nextStep, type SharedRoom, type Step } from "../../../src/deliver/lane-step.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
-import { setProbing, setRules } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import { DEFAULT_RULES } from "../../../src/model/target.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
@@ -66,9 +57,9 @@ function laneOf(situation: Situation): Lane {
   const { mode } = target;
   if (probeAt !== undefined) Object.assign(mode, { isOpen: true, probeAt });
   Object.assign(target.pace, { heldUntil });
-  setProbing(target, isProbing);
-  if (hasHealthCheck) setRules(target, { ...DEFAULT_RULES, health: { kind: "http", url: "https://a.example" } });
-  if (roundRoom !== undefined) setRound(lane, { target, room: roundRoom } as LaneRound);
+  target.isProbing = isProbing;
+  if (hasHealthCheck) target.rules = { ...DEFAULT_RULES, health: { kind: "http", url: "https://a.example" } };
+  if (roundRoom !== undefined) lane.round = { target, room: roundRoom } as LaneRound;
   for (let token = 0; token < spentTokens; token++) lane.rateLimit?.take(NOW);
   return lane;
 }
@@ -80,42 +71,42 @@ function stepOf(situation: Situation, subscription: Subscription | undefined = A
 describe("the next step of a lane that may send", () => {
   it("is to claim what is due: for its free slots and a few ahead, and no more than there is room for", () => {
     const due = { mayHaveMore: true, nextDueAt: NOW };
-    expect(stepOf(due)).toEqual({ act: "claim", limit: 4 + 16 });
-    expect(stepOf({ ...due, inFlight: 3, ready: 5 })).toEqual({ act: "claim", limit: 1 + 16 - 5 });
-    expect(stepOf(due, ACTIVE, { claims: 3 })).toEqual({ act: "claim", limit: 3 });
-    expect(stepOf({ ...due, maxBatch: 10 })).toEqual({ act: "claim", limit: 100 });
-    expect(stepOf({ ...due, perMinute: 180, spentTokens: 1 })).toEqual({ act: "claim", limit: 2 });
+    expect(stepOf(due)).toEqual({ action: "claim", limit: 4 + 16 });
+    expect(stepOf({ ...due, inFlight: 3, ready: 5 })).toEqual({ action: "claim", limit: 1 + 16 - 5 });
+    expect(stepOf(due, ACTIVE, { claims: 3 })).toEqual({ action: "claim", limit: 3 });
+    expect(stepOf({ ...due, maxBatch: 10 })).toEqual({ action: "claim", limit: 100 });
+    expect(stepOf({ ...due, perMinute: 180, spentTokens: 1 })).toEqual({ action: "claim", limit: 2 });
   });
 
   it("is to wait for what is due later, and for a rate that lets nothing go now", () => {
-    expect(stepOf({ mayHaveMore: true, nextDueAt: NOW + 70 })).toEqual({ act: "wait", until: NOW + 70 });
+    expect(stepOf({ mayHaveMore: true, nextDueAt: NOW + 70 })).toEqual({ action: "wait", until: NOW + 70 });
     const throttled = { mayHaveMore: true, nextDueAt: NOW, perMinute: 60, spentTokens: 1 };
-    expect(stepOf(throttled)).toEqual({ act: "wait", until: NOW + 1000 });
-    expect(stepOf({ ready: 1, heldUntil: NOW + 30 })).toEqual({ act: "wait", until: NOW + 30 });
+    expect(stepOf(throttled)).toEqual({ action: "wait", until: NOW + 1000 });
+    expect(stepOf({ ready: 1, heldUntil: NOW + 30 })).toEqual({ action: "wait", until: NOW + 30 });
     const both = { ready: 1, heldUntil: NOW + 30, mayHaveMore: true, nextDueAt: NOW + 20 };
-    expect(stepOf(both)).toEqual({ act: "wait", until: NOW + 20 });
+    expect(stepOf(both)).toEqual({ action: "wait", until: NOW + 20 });
   });
 
   it("is to send what is ready, unless as many as may be are in flight", () => {
-    expect(stepOf({ ready: 1 })).toEqual({ act: "send" });
-    expect(stepOf({ ready: 1, inFlight: 3 })).toEqual({ act: "send" });
-    expect(stepOf({ ready: 1, inFlight: 4 })).toEqual({ act: "rest" });
+    expect(stepOf({ ready: 1 })).toEqual({ action: "send" });
+    expect(stepOf({ ready: 1, inFlight: 3 })).toEqual({ action: "send" });
+    expect(stepOf({ ready: 1, inFlight: 4 })).toEqual({ action: "rest" });
   });
 
   it("is to rest while something is under way, and to be forgotten when nothing is", () => {
     expect([stepOf({ unsettled: 1 }), stepOf({ claiming: 3 }), stepOf({ reserved: 1 })]).toEqual(
-      [1, 2, 3].map(() => ({ act: "rest" })),
+      [1, 2, 3].map(() => ({ action: "rest" })),
     );
-    expect(stepOf({})).toEqual({ act: "forget" });
-    expect(stepOf({ perMinute: 60, spentTokens: 1 })).toEqual({ act: "wait", until: NOW + 1000 });
+    expect(stepOf({})).toEqual({ action: "forget" });
+    expect(stepOf({ perMinute: 60, spentTokens: 1 })).toEqual({ action: "wait", until: NOW + 1000 });
   });
 
   it("is for a batch to go when it is full, or when it has waited for more for long enough", () => {
     const batch = { maxBatch: 3, lingerMs: 50 };
-    expect(stepOf({ ...batch, ready: 3 })).toEqual({ act: "send" });
-    expect(stepOf({ ...batch, ready: 2, readyForMs: 20 })).toEqual({ act: "wait", until: NOW + 30 });
-    expect(stepOf({ ...batch, ready: 2, readyForMs: 50 })).toEqual({ act: "send" });
-    expect(stepOf({ ...batch, ready: 2, readyForMs: 50, claiming: 1 })).toEqual({ act: "rest" });
+    expect(stepOf({ ...batch, ready: 3 })).toEqual({ action: "send" });
+    expect(stepOf({ ...batch, ready: 2, readyForMs: 20 })).toEqual({ action: "wait", until: NOW + 30 });
+    expect(stepOf({ ...batch, ready: 2, readyForMs: 50 })).toEqual({ action: "send" });
+    expect(stepOf({ ...batch, ready: 2, readyForMs: 50, claiming: 1 })).toEqual({ action: "rest" });
   });
 });
 
@@ -127,18 +118,18 @@ describe("the next step of a lane that is held", () => {
       stepOf({ ready: 2, isBeingSuspended: true }),
       stepOf({ ready: 2 }, ACTIVE, { isStopping: true }),
     ];
-    expect(steps).toEqual(steps.map(() => ({ act: "give back" })));
+    expect(steps).toEqual(steps.map(() => ({ action: "give back" })));
   });
 
   it("is to cancel what the table holds for a subscription that is deleted, but not when all stop", () => {
     const lane = laneOf({ mayHaveMore: true });
-    expect(nextStep(lane, undefined, ROOM, NOW)).toEqual({ act: "cancel" });
-    expect(nextStep(lane, undefined, { ...ROOM, isStopping: true }, NOW)).toEqual({ act: "rest" });
+    expect(nextStep(lane, undefined, ROOM, NOW)).toEqual({ action: "cancel" });
+    expect(nextStep(lane, undefined, { ...ROOM, isStopping: true }, NOW)).toEqual({ action: "rest" });
   });
 
   it("is to be forgotten with a subscription that is deleted, though its target is down", () => {
-    expect(nextStep(laneOf({ probeAt: NOW }), undefined, ROOM, NOW)).toEqual({ act: "forget" });
-    expect(stepOf({ probeAt: NOW }, PAUSED)).toEqual({ act: "rest" });
+    expect(nextStep(laneOf({ probeAt: NOW }), undefined, ROOM, NOW)).toEqual({ action: "forget" });
+    expect(stepOf({ probeAt: NOW }, PAUSED)).toEqual({ action: "rest" });
   });
 });
 
@@ -146,42 +137,42 @@ describe("the next step of a lane whose target is in QUEUE", () => {
   const due = { mayHaveMore: true, nextDueAt: NOW - 5 };
 
   it("is to claim one for the probe when that is due, and to send it", () => {
-    expect(stepOf({ ...due, probeAt: NOW + 9 })).toEqual({ act: "wait", until: NOW + 9 });
-    expect(stepOf({ ...due, probeAt: NOW })).toEqual({ act: "claim", limit: 1 });
-    expect(stepOf({ probeAt: NOW, ready: 1 })).toEqual({ act: "probe" });
+    expect(stepOf({ ...due, probeAt: NOW + 9 })).toEqual({ action: "wait", until: NOW + 9 });
+    expect(stepOf({ ...due, probeAt: NOW })).toEqual({ action: "claim", limit: 1 });
+    expect(stepOf({ probeAt: NOW, ready: 1 })).toEqual({ action: "probe" });
   });
 
   it("is to give back what is ready before the time of the probe, or beside one that is under way", () => {
-    expect(stepOf({ probeAt: NOW + 1, ready: 1 })).toEqual({ act: "give back" });
-    expect(stepOf({ probeAt: NOW, ready: 1, isProbing: true })).toEqual({ act: "give back" });
+    expect(stepOf({ probeAt: NOW + 1, ready: 1 })).toEqual({ action: "give back" });
+    expect(stepOf({ probeAt: NOW, ready: 1, isProbing: true })).toEqual({ action: "give back" });
   });
 
   it("is to put the probe off where too many others are under way", () => {
-    expect(stepOf({ ...due, probeAt: NOW }, ACTIVE, { mayProbe: false })).toEqual({ act: "postpone" });
-    expect(stepOf({ probeAt: NOW, ready: 1 }, ACTIVE, { mayProbe: false })).toEqual({ act: "give back" });
+    expect(stepOf({ ...due, probeAt: NOW }, ACTIVE, { mayProbe: false })).toEqual({ action: "postpone" });
+    expect(stepOf({ probeAt: NOW, ready: 1 }, ACTIVE, { mayProbe: false })).toEqual({ action: "give back" });
   });
 
   it("is to risk nothing where a health check finds out, except in a round", () => {
-    expect(stepOf({ ...due, probeAt: NOW, hasHealthCheck: true })).toEqual({ act: "rest" });
+    expect(stepOf({ ...due, probeAt: NOW, hasHealthCheck: true })).toEqual({ action: "rest" });
     const inRound = { ...due, probeAt: NOW, hasHealthCheck: true };
-    expect(stepOf({ ...inRound, roundRoom: 2 })).toEqual({ act: "claim", limit: 2 });
-    expect(stepOf({ ...inRound, roundRoom: 0 })).toEqual({ act: "rest" });
-    expect(stepOf({ ready: 1, probeAt: NOW, hasHealthCheck: true, roundRoom: 1 })).toEqual({ act: "send" });
+    expect(stepOf({ ...inRound, roundRoom: 2 })).toEqual({ action: "claim", limit: 2 });
+    expect(stepOf({ ...inRound, roundRoom: 0 })).toEqual({ action: "rest" });
+    expect(stepOf({ ready: 1, probeAt: NOW, hasHealthCheck: true, roundRoom: 1 })).toEqual({ action: "send" });
   });
 
   it("is to hand over what waits where there is a fallback that takes it, retries at once and the rest in its time", () => {
     const inQueue = { ...due, probeAt: NOW, hasHealthCheck: true };
     const room = { movesTo: FALLBACK };
-    expect(stepOf(inQueue, ACTIVE, room)).toEqual({ act: "move", to: FALLBACK });
+    expect(stepOf(inQueue, ACTIVE, room)).toEqual({ action: "move", to: FALLBACK });
     const later = { ...inQueue, nextDueAt: NOW + 5 };
-    expect(stepOf(later, ACTIVE, room)).toEqual({ act: "move", to: FALLBACK });
-    expect(stepOf({ ...later, movesAt: NOW + 5 }, ACTIVE, room)).toEqual({ act: "wait", until: NOW + 5 });
+    expect(stepOf(later, ACTIVE, room)).toEqual({ action: "move", to: FALLBACK });
+    expect(stepOf({ ...later, movesAt: NOW + 5 }, ACTIVE, room)).toEqual({ action: "wait", until: NOW + 5 });
     // What the fallback cannot accept is due, and stays.
-    expect(stepOf({ ...inQueue, movesAt: Infinity }, ACTIVE, room)).toEqual({ act: "rest" });
-    expect(stepOf({ ...inQueue, isMoving: true }, ACTIVE, room)).toEqual({ act: "rest" });
-    expect(stepOf({ ...inQueue, ready: 1 }, ACTIVE, room)).toEqual({ act: "give back" });
-    expect(stepOf({ ...inQueue, roundRoom: 2 }, ACTIVE, room)).toEqual({ act: "claim", limit: 2 });
-    expect(stepOf(inQueue, PAUSED, room)).toEqual({ act: "rest" });
+    expect(stepOf({ ...inQueue, movesAt: Infinity }, ACTIVE, room)).toEqual({ action: "rest" });
+    expect(stepOf({ ...inQueue, isMoving: true }, ACTIVE, room)).toEqual({ action: "rest" });
+    expect(stepOf({ ...inQueue, ready: 1 }, ACTIVE, room)).toEqual({ action: "give back" });
+    expect(stepOf({ ...inQueue, roundRoom: 2 }, ACTIVE, room)).toEqual({ action: "claim", limit: 2 });
+    expect(stepOf(inQueue, PAUSED, room)).toEqual({ action: "rest" });
   });
 });
 
@@ -191,7 +182,7 @@ function findFault(lane: Lane, subscription: Subscription | undefined, room: Sha
   const isHeld = room.isStopping || subscription?.status !== "active" || lane.isBeingSuspended;
   const isShut = target.mode.isOpen && round === undefined;
   const isSpared = target.isProbing || target.rules.health !== undefined;
-  switch (step.act) {
+  switch (step.action) {
     case "claim":
       if (isHeld) return "claims although it is held";
       if (!lane.mayHaveMore || lane.claiming > 0 || lane.nextDueAt > NOW) return "claims nothing";
@@ -283,15 +274,15 @@ describe("whatever the situation", () => {
   });
 
   it.each<[string, (step: Step, room: SharedRoom) => Step, string]>([
-    ["sends what may only wait", (step) => (step.act === "wait" ? { act: "send" } : step), "sends too fast"],
-    ["never wakes", (step) => (step.act === "wait" ? { act: "rest" } : step), "rests for ever"],
-    ["forgets what rests", (step) => (step.act === "rest" ? { act: "forget" } : step), "forgets what is there"],
+    ["sends what may only wait", (step) => (step.action === "wait" ? { action: "send" } : step), "sends too fast"],
+    ["never wakes", (step) => (step.action === "wait" ? { action: "rest" } : step), "rests for ever"],
+    ["forgets what rests", (step) => (step.action === "rest" ? { action: "forget" } : step), "forgets what is there"],
     [
       "claims beyond its room",
-      (step, { claims }) => (step.act === "claim" ? { act: "claim", limit: claims + 1 } : step),
+      (step, { claims }) => (step.action === "claim" ? { action: "claim", limit: claims + 1 } : step),
       "claims too many",
     ],
-    ["probes at any time", (step) => (step.act === "give back" ? { act: "probe" } : step), "probes too soon"],
+    ["probes at any time", (step) => (step.action === "give back" ? { action: "probe" } : step), "probes too soon"],
   ])("shows when something %s (control)", (_, breakStep, fault) => {
     const broken: typeof nextStep = (lane, subscription, room, now) =>
       breakStep(nextStep(lane, subscription, room, now), room);

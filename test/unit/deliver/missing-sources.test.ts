@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Lane } from "../../../src/deliver/lane.ts";
-import { createMissingSources } from "../../../src/deliver/claims.ts";
+import { createMissingSources } from "../../../src/deliver/missing-sources.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 

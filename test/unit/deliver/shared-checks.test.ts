@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSharedChecks, HOST_CHECKS } from "../../../src/deliver/target-health.ts";
+import { createSharedChecks, HOST_CHECKS } from "../../../src/deliver/shared-checks.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 const SECOND_MS = 1000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { beginAttempt, createLane, endAttempt, setSlow, type Lane } from "../../../src/deliver/lane.ts";
+import { beginAttempt, createLane, endAttempt, type Lane } from "../../../src/deliver/lane.ts";
 import { createSlots, type Slots } from "../../../src/deliver/slots.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
@@ -13,7 +13,7 @@ function lane(seq: number, tenantId: string): Lane {
 
 function slowLane(seq: number, tenantId: string): Lane {
   const made = lane(seq, tenantId);
-  setSlow(made, true);
+  made.isSlow = true;
   return made;
 }
 

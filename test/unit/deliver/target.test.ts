@@ -11,7 +11,6 @@ import {
   recordFailedEvent,
   recordFailure,
   recordAllTried,
-  setHastens,
   type Target,
 } from "../../../src/deliver/target.ts";
 import { DEFAULT_RULES, toTargetRules, type TargetRules } from "../../../src/model/target.ts";
@@ -120,7 +119,7 @@ describe("a target with a health check", () => {
       undefined,
       undefined,
     ]);
-    setHastens(target, false);
+    target.hastens = false;
     expect(recordAllTried(target, 14, false)).toBe("closed");
   });
 

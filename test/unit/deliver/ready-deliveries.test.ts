@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createLane } from "../../../src/deliver/lane.ts";
-import { createReadyDeliveries } from "../../../src/deliver/slots.ts";
+import { createReadyDeliveries } from "../../../src/deliver/ready-deliveries.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFallbackDrain, type DrainState } from "../../../src/deliver/fallback.ts";
+import { createFallbackDrain, type DrainState } from "../../../src/deliver/fallback-drain.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -46,7 +46,7 @@ function openDrain(world: World) {
     } as unknown as Pick<Store, "lanes" | "reads">,
     scheduler: {
       targetOf: ({ seq }: Subscription) => (seq === 1 ? target : own),
-      notePending: ({ seq }: Subscription) => void noted.push(seq),
+      recordPending: ({ seq }: Subscription) => void noted.push(seq),
       isWorking: () => world.isWorking === true,
       targets: { refresh: () => undefined },
     },
