@@ -34,6 +34,14 @@ export class BrokerFault extends PosthornError {
   }
 }
 
+/** Advice for what is missing at a broker. */
+export const DECLARE = "Create it with `posthorn queue declare`.";
+
+/** Makes the faults of one broker: their messages begin with its name. */
+export function createFaults(broker: string) {
+  return (kind: FaultKind, message: string) => new BrokerFault(kind, `${broker} ${message}`);
+}
+
 export function closedFault(): BrokerFault {
   return new BrokerFault("closed", "The connection to the broker is closed.");
 }
@@ -91,10 +99,8 @@ export async function loadOptional<Module>(name: OptionalPackage, load: () => Pr
   try {
     return await load();
   } catch {
-    throw new BrokerFault(
-      "missing_package",
-      `The package "${name}" is not installed. Run \`npm install ${name}@${VERSIONS[name]}\` beside Posthorn.`,
-    );
+    const advice = `Run \`npm install ${name}@${VERSIONS[name]}\` beside Posthorn.`;
+    throw new BrokerFault("missing_package", `The package "${name}" is not installed. ${advice}`);
   }
 }
 
@@ -104,9 +110,8 @@ export async function loadOptional<Module>(name: OptionalPackage, load: () => Pr
  */
 export function findIdentityFault(error: unknown, place: string): BrokerFault | undefined {
   if (!(error instanceof Error) || !/(?:Credential\w*|Authentication)Error$/.test(error.name)) return undefined;
-  return new BrokerFault(
-    "wrong_credentials",
-    `No identity was found for ${place}. Set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, run Posthorn where there ` +
-      "is a managed identity, or give a connection_string.",
-  );
+  const advice =
+    "Set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, run Posthorn where there is a managed identity, or " +
+    "give a connection_string.";
+  return new BrokerFault("wrong_credentials", `No identity was found for ${place}. ${advice}`);
 }

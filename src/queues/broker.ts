@@ -3,8 +3,11 @@ import type { ParkedPlace, ParkedQueue } from "./parked.ts";
 
 /** The port for all kinds of brokers: sources take messages from it, and senders publish to it. */
 
-/** One per name and process. It is opened at first use, and opened again whenever it is lost. */
-export interface BrokerConnection {
+/**
+ * One per name and process. It is opened at first use, and opened again whenever it is lost. `Needed`: what `declare`
+ * creates and `check` compares.
+ */
+export interface BrokerConnection<Needed = never> {
   readonly limits: BrokerLimits;
   state(): ConnectionState;
   /** Holds at most `maxUnacknowledged` unsettled messages at a time. */
@@ -18,8 +21,20 @@ export interface BrokerConnection {
    * these are all.
    */
   seeAll(queue: string, where: "waiting" | "parked"): Promise<readonly Buffer[] | undefined>;
+  /** Creates missing parts. Rejects with a BrokerFault when one exists with other settings. */
+  declare(needed: Needed): Promise<void>;
+  /** Compares without changing anything. */
+  check(needed: Needed): Promise<Findings>;
   /** Takers and publishers must be closed first. Unsettled messages are delivered again, to the next taker. */
   close(): Promise<void>;
+}
+
+/** One sentence for each finding. */
+export interface Findings {
+  /** What is missing or different. */
+  differences: string[];
+  /** What could not be checked, and why. */
+  unchecked: string[];
 }
 
 /** How a broker lets its messages be held, as data. */
@@ -140,7 +155,7 @@ export type Published =
   | { outcome: "confirmed" }
   /** An exchange accepted the message, but no queue is bound for it. */
   | { outcome: "unroutable" }
-  | { outcome: "failed"; fault: BrokerFault; mayHaveArrived: boolean };
+  | { outcome: "failed"; fault: BrokerFault };
 
 export interface Publisher {
   /** Never rejects. Fails at once while there is no connection: the caller decides when to retry. */

@@ -23,6 +23,10 @@ export interface Connections {
   close(): Promise<void>;
 }
 
+export function describeUnknown(kind: BrokerKind, name: string): string {
+  return `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`;
+}
+
 export interface NamedConnection {
   kind: BrokerKind;
   name: string;

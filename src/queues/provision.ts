@@ -8,8 +8,9 @@ import {
 import { holdOf } from "../model/hold-rules.ts";
 import type { AmqpTopology } from "./amqp/topology.ts";
 import { checkByManagement, type AskManagement } from "./amqp/management.ts";
+import type { BrokerConnection, Findings } from "./broker.ts";
 import { BrokerFault } from "./broker-fault.ts";
-import type { Connections } from "./connections.ts";
+import { describeUnknown, type Connections } from "./connections.ts";
 
 /** What a configuration needs to exist at its brokers. */
 export type Wish =
@@ -122,20 +123,16 @@ function unique(names: readonly (string | undefined)[]): string[] {
 }
 
 /** How a broker differs from what is wanted, or the result of creating what is missing. */
-export interface Provision {
+export interface Provision extends Findings {
   kind: Wish["kind"];
   connection: string;
   /** A description for people. */
   what: string;
-  /** What is missing or different. */
-  differences: string[];
-  /** What could not be checked, and why. */
-  unchecked: string[];
   /** Why nothing could be done. */
   error: string | undefined;
 }
 
-export interface ProvisionOptions {
+interface ProvisionOptions {
   connections: Connections;
   inputs: readonly ConnectionInput[];
   ask: AskManagement;
@@ -153,7 +150,7 @@ function describeTimeout(longestHoldS: number | undefined): string {
 export function declareWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
   return report(wish, async () => {
     try {
-      await declare(wish, options.connections);
+      await connectionOf(wish, options.connections).declare(neededFor(wish));
     } catch (error) {
       throw error instanceof BrokerFault && error.kind === "not_allowed" ? withAdvice(error) : error;
     }
@@ -174,9 +171,7 @@ export function checkWish(wish: Wish, options: ProvisionOptions): Promise<Provis
   return report(wish, () => check(wish, options));
 }
 
-type Found = Pick<Provision, "differences" | "unchecked">;
-
-async function report(wish: Wish, act: () => Promise<Found>): Promise<Provision> {
+async function report(wish: Wish, act: () => Promise<Findings>): Promise<Provision> {
   const { kind, connection } = wish;
   const facts = { kind, connection, what: describe(wish) };
   try {
@@ -187,46 +182,27 @@ async function report(wish: Wish, act: () => Promise<Found>): Promise<Provision>
   }
 }
 
-async function declare(wish: Wish, connections: Connections): Promise<void> {
-  switch (wish.kind) {
-    case "amqp":
-      return known(connections.find("amqp", wish.connection), wish).declare(wish.topology);
-    case "azure-service-bus":
-      return known(connections.find("azure-service-bus", wish.connection), wish).declare(wish);
-    case "azure-storage-queue":
-      return known(connections.find("azure-storage-queue", wish.connection), wish).declare(wish.queue);
-  }
+async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions): Promise<Findings> {
+  const found = await connectionOf(wish, connections).check(neededFor(wish));
+  if (wish.kind !== "amqp") return found;
+  const input = inputs.find(({ kind, name }) => kind === "amqp" && name === wish.connection);
+  const managed = await checkByManagement(input ?? { kind: "amqp", name: "" }, wish.topology, found.differences, ask);
+  return {
+    differences: [...found.differences, ...managed.differences],
+    unchecked: [...found.unchecked, ...managed.unchecked, describeTimeout(wish.longestHoldS)],
+  };
 }
 
-async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions): Promise<Found> {
-  switch (wish.kind) {
-    case "amqp": {
-      const found = await known(connections.find("amqp", wish.connection), wish).check(wish.topology);
-      const input = inputs.find(({ kind, name }) => kind === "amqp" && name === wish.connection);
-      const asked = input ?? { kind: "amqp", name: "" };
-      const managed = await checkByManagement(asked, wish.topology, found.differences, ask);
-      return {
-        differences: [...found.differences, ...managed.differences],
-        unchecked: [...found.unchecked, ...managed.unchecked, describeTimeout(wish.longestHoldS)],
-      };
-    }
-    case "azure-service-bus": {
-      const differences = await known(connections.find("azure-service-bus", wish.connection), wish).check(wish);
-      return { differences, unchecked: [] };
-    }
-    case "azure-storage-queue": {
-      const differences = await known(connections.find("azure-storage-queue", wish.connection), wish).check(wish.queue);
-      return { differences, unchecked: [] };
-    }
-  }
+/** What the connection of this kind takes. */
+function neededFor(wish: Wish): unknown {
+  if (wish.kind === "amqp") return wish.topology;
+  return wish.kind === "azure-service-bus" ? wish : wish.queue;
 }
 
-function known<Connection>(connection: Connection | undefined, { kind, connection: name }: Wish): Connection {
-  if (connection !== undefined) return connection;
-  throw new BrokerFault(
-    "not_found",
-    `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`,
-  );
+function connectionOf({ kind, connection }: Wish, connections: Connections): BrokerConnection<unknown> {
+  const found = connections.find(kind, connection);
+  if (found === undefined) throw new BrokerFault("not_found", describeUnknown(kind, connection));
+  return found;
 }
 
 function describe(wish: Wish): string {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ChannelModel, ConfirmChannel, GetMessage, MessageProperties } from "amqplib";
 import { FIRST_EXCHANGE, FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON, PARK_TIME } from "../broker.ts";
-import { BrokerFault } from "../broker-fault.ts";
+import { BrokerFault, DECLARE } from "../broker-fault.ts";
 import {
   createParkedWalk,
   MAX_LOOK_BYTES,
@@ -141,10 +141,7 @@ async function publish(
     channel.off("return", noteReturn);
   }
   if (isReturned) {
-    throw new BrokerFault(
-      "not_found",
-      `RabbitMQ has no queue ${queue}, where the message came from. Create it with \`posthorn queue declare\`.`,
-    );
+    throw new BrokerFault("not_found", `RabbitMQ has no queue ${queue}, where the message came from. ${DECLARE}`);
   }
 }
 

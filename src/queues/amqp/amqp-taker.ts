@@ -14,7 +14,7 @@ import {
   type Taker,
   type TakerOptions,
 } from "../broker.ts";
-import { BrokerFault, closedFault } from "../broker-fault.ts";
+import { BrokerFault, closedFault, DECLARE } from "../broker-fault.ts";
 import { closeAmqp, toChannelFault } from "./amqp-fault.ts";
 import { createWaiters } from "../waiters.ts";
 import type { Reconnecting } from "../reconnecting.ts";
@@ -41,7 +41,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
   const waiting: TakenMessage[] = [];
   const waiters = createWaiters(clock);
   const faults = new WeakMap<Channel, BrokerFault>();
-  const parking = openAmqpPublisher({ exchange: parkTo.destination, link });
+  const parking = openAmqpPublisher(parkTo.destination, link);
   let opened: Promise<Channel> | undefined;
   let consuming: Promise<Consumer> | undefined;
   let hasRested = false;
@@ -152,11 +152,8 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
         });
         if (outcome.outcome === "failed") throw outcome.fault;
         if (outcome.outcome === "unroutable") {
-          throw new BrokerFault(
-            "not_found",
-            `Nothing is bound to ${parkTo.destination} for ${parkTo.subject}, so a message cannot be parked. ` +
-              "Create it with `posthorn queue declare`.",
-          );
+          const missing = `Nothing is bound to ${parkTo.destination} for ${parkTo.subject}`;
+          throw new BrokerFault("not_found", `${missing}, so a message cannot be parked. ${DECLARE}`);
         }
         return attempt(() => channel.ack(message));
       },

@@ -1,15 +1,11 @@
 import type { ConnectionInput } from "../../model/connection.ts";
+import type { Findings } from "../broker.ts";
 import { bindingsOf, DELAYED_TYPE, type AmqpTopology } from "./topology.ts";
 
 /** RabbitMQ's management API over HTTP. If it is enabled, it tells what AMQP does not. */
 
 /** Rejects when there is no answer. */
 export type AskManagement = (url: string, authorization: string) => Promise<{ status: number; text: string }>;
-
-export interface ManagementReport {
-  differences: string[];
-  unchecked: string[];
-}
 
 const PORTS = { "amqp:": "15672", "amqps:": "15671" } as const;
 
@@ -22,7 +18,7 @@ export async function checkByManagement(
   topology: AmqpTopology,
   known: readonly string[],
   ask: AskManagement,
-): Promise<ManagementReport> {
+): Promise<Findings> {
   const { base, authorization, vhost } = findManagement(input);
   const isMissing: IsMissing = (thing) => known.includes(`${thing} is missing`);
   const load: Load = async (...path) => {

@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel } from "amqplib";
+import type { Findings } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
 import { toChannelFault, readReply } from "./amqp-fault.ts";
 
@@ -131,16 +132,8 @@ async function declareDelayed(name: string, model: ChannelModel, connect: () => 
   await closed;
 }
 
-/** One sentence for each finding. */
-export interface TopologyFindings {
-  /** What is missing or different. */
-  differences: string[];
-  /** What could not be checked, and why. */
-  unchecked: string[];
-}
-
 /** AMQP cannot read bindings: only `declare` makes sure that they exist. */
-export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<TopologyFindings> {
+export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<Findings> {
   const { exchanges, queues } = wishesOf(topology, versionOf(model));
   const differences: string[] = [];
   const delayed = { thing: "exchange", name: `${topology.namespace}.delayed` } as const;

@@ -2,8 +2,7 @@ import type { Clock } from "../../model/clock.ts";
 import { createWaiters } from "../waiters.ts";
 import type { HoldLimits, TakenMessage, Taker, TakerOptions } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
-import type { BusLink } from "./bus-connection.ts";
-import type { OpenNamespace } from "./bus-namespace.ts";
+import type { BusLink, OpenNamespace } from "./bus-namespace.ts";
 import { RECEIVER_OPTIONS, toTaken } from "./bus-message.ts";
 import type {
   ServiceBusError,
@@ -64,14 +63,14 @@ export function openBusTaker(options: BusTakerOptions): Taker {
       onAnswer: () => link.prove(handle),
       onFault(error) {
         if (current?.handle !== handle) return;
-        fault = link.noteFault(handle, error);
+        fault = link.recordFault(handle, error);
         void stop();
       },
     };
     const receiving = options.sessions
       ? receiveSessions(handle, intake, limit)
       : await receive(handle, intake, limit).catch((error: unknown) => {
-          fault = link.noteFault(handle, error);
+          fault = link.recordFault(handle, error);
         });
     if (receiving !== undefined) current = { ...receiving, handle, held, limit };
   }

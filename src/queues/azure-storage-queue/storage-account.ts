@@ -1,4 +1,12 @@
-import { BrokerFault, firstLine, loadOptional, findIdentityFault, findNetworkTrouble } from "../broker-fault.ts";
+import {
+  BrokerFault,
+  createFaults,
+  DECLARE,
+  firstLine,
+  loadOptional,
+  findIdentityFault,
+  findNetworkTrouble,
+} from "../broker-fault.ts";
 
 /** The address of an Azure Storage account, and the credentials for it. */
 export type StorageAccount =
@@ -48,53 +56,40 @@ export function describeAccount(account: StorageAccount): string {
   return field("QueueEndpoint")?.replace(/^https?:\/\//, "") ?? field("AccountName") ?? "an unnamed account";
 }
 
-/** The errors of Azure Storage's packages. */
-interface RestError extends Error {
-  statusCode?: number;
-  code?: string;
-}
-
 /** For valid credentials that lack a right. */
 const NOT_ALLOWED = /^Authorization(?:Permission|ResourceType|Service)Mismatch$/;
 
 /** `place`: the account's address. */
 export function toStorageFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
-  const { statusCode, code } = error as RestError;
+  const broker = `Azure Storage at ${place}`;
+  const fault = createFaults(broker);
+  const { statusCode, code } = error as { statusCode?: number; code?: string };
   const trouble = findNetworkTrouble(error);
   if (code === "MessageNotFound" || code === "PopReceiptMismatch") {
-    return new BrokerFault("lost", `Azure Storage at ${place} has given the message to another receiver.`);
+    return fault("lost", "has given the message to another receiver.");
   }
-  if (trouble !== undefined) {
-    return new BrokerFault("unreachable", `Azure Storage at ${place} cannot be reached: ${trouble}.`);
-  }
-  const identityFault = findIdentityFault(error, `Azure Storage at ${place}`);
+  if (trouble !== undefined) return fault("unreachable", `cannot be reached: ${trouble}.`);
+  const identityFault = findIdentityFault(error, broker);
   if (identityFault !== undefined) return identityFault;
   if (statusCode === 403 && code !== undefined && NOT_ALLOWED.test(code)) {
-    return new BrokerFault(
+    return fault(
       "not_allowed",
-      `Azure Storage at ${place} does not allow it (${code}); give the shared access signature or the identity that ` +
-        "right: read, add, update and process on queues, and create for `posthorn queue declare`.",
+      `does not allow it (${code}); give the shared access signature or the identity that right: read, add, update and ` +
+        "process on queues, and create for `posthorn queue declare`.",
     );
   }
   if (statusCode === 401 || statusCode === 403) {
-    return new BrokerFault(
+    return fault(
       "wrong_credentials",
-      `Azure Storage at ${place} refuses the credentials (${code ?? statusCode}); correct the connection string, or ` +
-        "give the identity the right to use the account's queues and blobs.",
+      `refuses the credentials (${code ?? statusCode}); correct the connection string, or give the identity the right ` +
+        "to use the account's queues and blobs.",
     );
   }
-  if (statusCode === 404) {
-    return new BrokerFault(
-      "not_found",
-      `Azure Storage at ${place} cannot find it (${code ?? "404"}). Create it with \`posthorn queue declare\`.`,
-    );
-  }
-  if (statusCode === 413) {
-    return new BrokerFault("too_large", `Azure Storage at ${place} does not accept messages of this size.`);
-  }
+  if (statusCode === 404) return fault("not_found", `cannot find it (${code ?? "404"}). ${DECLARE}`);
+  if (statusCode === 413) return fault("too_large", "does not accept messages of this size.");
   if (statusCode === undefined || statusCode >= 500) {
-    return new BrokerFault("unreachable", `Azure Storage at ${place} gave an unexpected answer: ${firstLine(error)}`);
+    return fault("unreachable", `gave an unexpected answer: ${firstLine(error)}`);
   }
-  return new BrokerFault("refused", `Azure Storage at ${place} refuses: ${firstLine(error)}`);
+  return fault("refused", `refuses: ${firstLine(error)}`);
 }

@@ -7,12 +7,8 @@ import { openStorageParked, seeAllOf } from "./storage-parked.ts";
 import { openStorageTaker, STORAGE_HOLD_LIMITS } from "./storage-taker.ts";
 import { encodeText, MAX_BODY_BYTES } from "./storage-text.ts";
 
-export interface StorageConnection extends BrokerConnection {
-  /** Creates the queue and the queue for parked messages, if they are missing. */
-  declare(queue: string): Promise<void>;
-  /** What is missing, one sentence each. */
-  check(queue: string): Promise<string[]>;
-}
+/** A queue is declared together with the queue for its parked messages. */
+export type StorageConnection = BrokerConnection<string>;
 
 interface StorageConnectionOptions extends LinkOptions {
   account: StorageAccount;
@@ -30,49 +26,30 @@ export function poisonQueueOf(queue: string): string {
 }
 
 export function createStorageConnection(options: StorageConnectionOptions): StorageConnection {
-  const { account, clock, random, onState } = options;
+  const { account, clock } = options;
   const place = describeAccount(account);
   const link = createReconnecting<QueueServiceClient>({
-    clock,
-    random,
-    onState,
+    ...options,
+    toFault: (error) => toStorageFault(error, place),
     // There is no connection to open: only the first call shows whether it works.
     open: async () => ({ handle: await openQueueService(account), isProven: false }),
     shut: async () => undefined,
   });
-  const takers = new Set<{ close(): Promise<void> }>();
-
-  async function callOn<Result>(
-    service: QueueServiceClient,
-    act: (service: QueueServiceClient) => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      const result = await act(service);
-      link.prove(service);
-      return result;
-    } catch (error) {
-      const fault = toStorageFault(error, place);
-      if (fault.isOfConnection) link.lose(service, fault);
-      else link.prove(service);
-      throw fault;
-    }
-  }
-  const call: StorageCall = async (act) => callOn(await link.get(), act);
-  const callWhenOpen: StorageCall = async (act) => callOn(await link.whenOpen(), act);
+  const call: StorageCall = (act) => link.use(act);
+  const callWhenOpen: StorageCall = (act) => link.use(act, link.whenOpen());
 
   function openPublisher(queue: string): Publisher {
     let isClosed = false;
     return {
       async publish({ body }) {
-        if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
+        if (isClosed) return { outcome: "failed", fault: closedFault() };
         try {
           await call((service) =>
             service.getQueueClient(queue).sendMessage(encodeText(body), { messageTimeToLive: NEVER_EXPIRES }),
           );
           return { outcome: "confirmed" };
         } catch (error) {
-          const fault = error as BrokerFault;
-          return { outcome: "failed", fault, mayHaveArrived: fault.kind === "unreachable" };
+          return { outcome: "failed", fault: error as BrokerFault };
         }
       },
       async close() {
@@ -82,14 +59,11 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
   }
 
   const namesOf = (queue: string) => ({ waiting: queue, parked: poisonQueueOf(queue) });
+
   return {
     limits: LIMITS,
-    state: () => link.state(),
-    openTaker(taker) {
-      const opened = openStorageTaker({ ...taker, clock, call, callWhenOpen });
-      takers.add(opened);
-      return opened;
-    },
+    state: link.state,
+    openTaker: (taker) => link.keep(openStorageTaker({ ...taker, clock, call, callWhenOpen })),
     openPublisher,
     async depth(queue) {
       const { approximateMessagesCount = 0 } = await call((service) => service.getQueueClient(queue).getProperties());
@@ -103,16 +77,13 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
         await call((service) => service.getQueueClient(name).createIfNotExists());
     },
     async check(queue) {
-      const missing: string[] = [];
+      const differences: string[] = [];
       for (const name of Object.values(namesOf(queue))) {
         const isThere = await call((service) => service.getQueueClient(name).exists());
-        if (!isThere) missing.push(`queue ${name} is missing`);
+        if (!isThere) differences.push(`queue ${name} is missing`);
       }
-      return missing;
+      return { differences, unchecked: [] };
     },
-    async close() {
-      await Promise.all([...takers].map((taker) => taker.close()));
-      await link.close();
-    },
+    close: () => link.close(),
   };
 }
