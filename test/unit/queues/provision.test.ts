@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { wishesOf } from "../../../src/queues/amqp/topology.ts";
+import { partsOf } from "../../../src/queues/amqp/topology.ts";
 import { listWishes } from "../../../src/queues/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 
@@ -82,9 +82,9 @@ describe("what a configuration wants of its brokers", () => {
 
 describe("a quorum queue of RabbitMQ", () => {
   const limitOf = (version: string, queueType: "quorum" | "classic" = "quorum") =>
-    wishesOf({ namespace: "dairy", queueType, notifications: ["sms"], queues: ["erp"] }, version).queues.map(
-      (queue) => queue.arguments["x-delivery-limit"],
-    );
+    partsOf({ namespace: "dairy", queueType, notifications: ["sms"], queues: ["erp"] }, version)
+      .filter(({ thing }) => thing === "queue")
+      .map(({ settings }) => settings["x-delivery-limit"]);
 
   // shows: Q21
   it("has no delivery limit where the broker would set one by itself, and none is asked for before", () => {
