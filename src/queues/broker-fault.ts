@@ -1,4 +1,5 @@
 import { PosthornError } from "../model/errors.ts";
+import type { Settled } from "./broker.ts";
 
 export type FaultKind =
   | "unreachable"
@@ -40,6 +41,17 @@ export const DECLARE = "Create it with `posthorn queue declare`.";
 /** Makes the faults of one broker: their messages begin with its name. */
 export function createFaults(broker: string) {
   return (kind: FaultKind, message: string) => new BrokerFault(kind, `${broker} ${message}`);
+}
+
+/** What became of a message that `act` settles. */
+export async function settledBy(act: () => Promise<unknown>): Promise<Settled> {
+  try {
+    await act();
+    return "settled";
+  } catch (error) {
+    if (error instanceof BrokerFault && error.kind === "lost") return "lost";
+    throw error;
+  }
 }
 
 export function closedFault(): BrokerFault {

@@ -1,4 +1,4 @@
-import { BrokerFault } from "./broker-fault.ts";
+import { settledBy } from "./broker-fault.ts";
 import type { MessageProperty, Settled } from "./broker.ts";
 
 /**
@@ -80,15 +80,9 @@ export function createParkedWalk<Raw>(broker: {
   const toHeld = (raw: Raw): HeldParked => ({
     ...broker.show(raw),
     copyBack: async () => void (await broker.copyBack(raw)),
-    async remove() {
+    remove() {
       held.delete(raw);
-      try {
-        await broker.remove(raw);
-        return "settled";
-      } catch (error) {
-        if (error instanceof BrokerFault && error.kind === "lost") return "lost";
-        throw error;
-      }
+      return settledBy(() => broker.remove(raw));
     },
   });
   return {
