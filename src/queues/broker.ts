@@ -112,16 +112,19 @@ export type Settled = "settled" | "lost";
 
 export type MessageProperty = string | number | boolean;
 
-export interface TakenMessage {
+export interface ReceivedMessage {
   readonly id: string | undefined;
   readonly body: Buffer;
   readonly contentType: string | undefined;
   /** The routing key or subject. */
   readonly subject: string | undefined;
+  readonly properties: Readonly<Record<string, MessageProperty>>;
+}
+
+export interface TakenMessage extends ReceivedMessage {
   /** The exchange that the message was published to, if there is one. */
   readonly exchange?: string | undefined;
   readonly sessionId: string | undefined;
-  readonly properties: Readonly<Record<string, MessageProperty>>;
   /** How often the message was delivered, this time included, as far as the broker counts it. */
   readonly deliveryCount: number;
   acknowledge(): Promise<Settled>;

@@ -1,5 +1,5 @@
 import { settledBy } from "./broker-fault.ts";
-import type { MessageProperty, Settled } from "./broker.ts";
+import type { ReceivedMessage, Settled } from "./broker.ts";
 
 /**
  * The parked messages of one queue, for every kind of broker: in a poison queue, a dead-letter queue or a queue behind
@@ -33,16 +33,11 @@ export interface ParkedLimits {
   keepsId: boolean;
 }
 
-export interface ParkedMessage {
+export interface ParkedMessage extends ReceivedMessage {
   /** Identifies the message. */
   readonly key: string;
   /** Where a list continues after this message; undefined when it cannot. */
   readonly place: string | undefined;
-  readonly id: string | undefined;
-  readonly body: Buffer;
-  readonly contentType: string | undefined;
-  readonly subject: string | undefined;
-  readonly properties: Readonly<Record<string, MessageProperty>>;
   readonly reason: string | undefined;
   readonly description: string | undefined;
   /** The queue that the message goes back to; undefined when it is not known. */

@@ -1,8 +1,8 @@
 import type { ChannelModel } from "amqplib";
 import type { BrokerConnection, BrokerLimits } from "../broker.ts";
 import { createReconnecting, type LinkOptions, type Reconnecting } from "../reconnecting.ts";
-import { toChannelFault, toConnectionFault, closeAmqp } from "./amqp-fault.ts";
-import { openAmqpParked } from "./amqp-parked.ts";
+import { toConnectionFault, closeAmqp } from "./amqp-fault.ts";
+import { countMessages, openAmqpParked } from "./amqp-parked.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 import { AMQP_HOLD_LIMITS, openAmqpTaker } from "./amqp-taker.ts";
 import { checkTopology, declareTopology, type AmqpTopology } from "./topology.ts";
@@ -53,18 +53,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
     state: link.state,
     openTaker: (taker) => link.keep(openAmqpTaker({ ...taker, link, clock })),
     openPublisher: (exchange) => link.keep(openAmqpPublisher(exchange, link)),
-    async depth(queue) {
-      const channel = await (await link.get()).createChannel();
-      // A missing queue closes the channel: without a listener that would end the process.
-      channel.on("error", () => undefined);
-      try {
-        const { messageCount } = await channel.checkQueue(queue);
-        await channel.close();
-        return { ready: messageCount, held: undefined };
-      } catch (error) {
-        throw toChannelFault(error);
-      }
-    },
+    depth: async (queue) => ({ ready: await countMessages(queue, link), held: undefined }),
     openParked: (place) => openAmqpParked(place, link),
     // Not possible: looking at messages takes them, and messages that others hold cannot be seen.
     seeAll: async () => undefined,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { MessageProperties, Options } from "amqplib";
 import { DEFAULT_TENANT } from "../../model/event.ts";
-import type { OutgoingMessage } from "../broker.ts";
+import type { MessageProperty, OutgoingMessage } from "../broker.ts";
 
 /** AMQP 0-9-1 writes these properties with their length in one byte. Headers may be longer. */
 const MAX_BYTES = 255;
@@ -58,4 +58,17 @@ const NOT_COPIED = ["CC", "BCC", "x-delivery-count"];
 
 export function headersOf({ headers = {} }: MessageProperties): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !NOT_COPIED.includes(name)));
+}
+
+export function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Tables and lists (such as `x-death`) are RabbitMQ's own and not properties of the message. */
+export function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
+  const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => isScalar(value))) as Record<
+    string,
+    MessageProperty
+  >;
 }

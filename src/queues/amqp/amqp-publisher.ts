@@ -1,15 +1,18 @@
 import type { ChannelModel, ConfirmChannel, Message, Options } from "amqplib";
 import type { OutgoingMessage, Published } from "../broker.ts";
-import { BrokerFault, closedFault, createFaults, firstLine } from "../broker-fault.ts";
+import { BrokerFault, closedFault, createFaults, DECLARE, firstLine } from "../broker-fault.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { findMaxBytes, toChannelFault, closeAmqp } from "./amqp-fault.ts";
-import { toAmqpProperties } from "./amqp-properties.ts";
+import { givenOf, headersOf, toAmqpProperties } from "./amqp-properties.ts";
 
 interface InFlight {
   routingKey: string;
   id: string | undefined;
   isReturned: boolean;
 }
+
+type Copied = Pick<Message, "content" | "properties">;
+type Headers = Readonly<Record<string, unknown>>;
 
 interface OpenChannel {
   channel: ConfirmChannel;
@@ -70,7 +73,6 @@ export function openAmqpPublisher(exchange: string, link: Reconnecting<ChannelMo
     });
   }
 
-  /** With the properties of AMQP itself, for a message that came from RabbitMQ. */
   async function publishAs(routingKey: string, body: Buffer, properties: Options.Publish): Promise<Published> {
     if (isClosed) return { outcome: "failed", fault: closedFault() };
     try {
@@ -85,7 +87,16 @@ export function openAmqpPublisher(exchange: string, link: Reconnecting<ChannelMo
       const body = Buffer.from(message.body.buffer, message.body.byteOffset, message.body.byteLength);
       return publishAs(message.subject ?? "", body, toAmqpProperties(message));
     },
-    publishAs,
+    /** Publishes a message that came from RabbitMQ, with all properties that it had. Rejects with a BrokerFault. */
+    async copy(routingKey: string, { content, properties }: Copied, change = (headers: Headers) => headers) {
+      const headers = change(headersOf(properties));
+      const published = await publishAs(routingKey, content, { ...givenOf(properties), headers });
+      if (published.outcome === "failed") throw published.fault;
+      if (published.outcome === "confirmed") return;
+      const missing =
+        exchange === "" ? `has no queue ${routingKey}` : `has nothing bound to ${exchange} for ${routingKey}`;
+      throw rabbitFault("not_found", `${missing}, where the message should go. ${DECLARE}`);
+    },
     async close(): Promise<void> {
       isClosed = true;
       const open = await opening?.catch(() => undefined);

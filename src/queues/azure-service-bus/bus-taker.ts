@@ -67,17 +67,13 @@ export function openBusTaker(options: BusTakerOptions): Taker {
         void stop();
       },
     };
-    const receiving = options.sessions
-      ? receiveSessions(handle, intake, limit)
-      : await receive(handle, intake, limit).catch((error: unknown) => {
-          fault = link.recordFault(handle, error);
-        });
-    if (receiving !== undefined) current = { ...receiving, handle, held, limit };
-  }
-
-  function receiveSessions(handle: OpenNamespace, intake: Intake, maxUnacknowledged: number): Receiving {
-    const stopSessions = openSessions({ ...options, maxUnacknowledged }, handle, intake);
-    return { pause: stopSessions, stop: stopSessions };
+    try {
+      const { sessions } = options;
+      const receiving = sessions ? openSessions(options, handle, intake, limit) : await receive(handle, intake, limit);
+      current = { ...receiving, handle, held, limit };
+    } catch (error) {
+      fault = link.recordFault(handle, error);
+    }
   }
 
   async function receive(handle: OpenNamespace, intake: Intake, limit: number): Promise<Receiving> {
@@ -166,12 +162,6 @@ export function openBusTaker(options: BusTakerOptions): Taker {
   };
 }
 
-interface SessionsOptions {
-  clock: Clock;
-  queue: string;
-  maxUnacknowledged: number;
-}
-
 /** How many sessions are received at the same time. */
 const MAX_SESSIONS = 16;
 /** A session without new messages makes room for another. */
@@ -186,17 +176,15 @@ function isNoneNow({ code, message }: ServiceBusError): boolean {
   return code === "ServiceTimeout" || code === "SessionCannotBeLocked" || message.startsWith("INTERNAL ERROR");
 }
 
-/**
- * Receives several sessions at a time, each with its own receiver and in order. Returns a function that ends all of
- * this.
- */
+/** Receives several sessions at a time, each with its own receiver and in order. */
 function openSessions(
-  { clock, queue, maxUnacknowledged }: SessionsOptions,
+  { clock, queue }: Pick<BusTakerOptions, "clock" | "queue">,
   handle: OpenNamespace,
   intake: Intake,
-): () => Promise<void> {
-  const count = Math.min(MAX_SESSIONS, maxUnacknowledged);
-  const perSession = Math.floor(maxUnacknowledged / count);
+  limit: number,
+): Receiving {
+  const count = Math.min(MAX_SESSIONS, limit);
+  const perSession = Math.floor(limit / count);
   const ending = new AbortController();
   const ended = createWaiters(clock);
 
@@ -252,15 +240,16 @@ function openSessions(
   }
 
   const workers = Array.from({ length: count }, work);
-  return async () => {
+  async function stop(): Promise<void> {
     ending.abort();
     ended.wake();
     await Promise.all(workers);
-  };
+  }
+  return { pause: stop, stop };
 }
 
 /** Gets the messages of a receiver. `onFault` gets the error that ends it; no more messages come after that. */
-export interface Intake {
+interface Intake {
   onMessage(
     receiver: ServiceBusReceiver,
     message: ServiceBusReceivedMessage,
@@ -271,7 +260,7 @@ export interface Intake {
   onAnswer(): void;
 }
 
-export interface Receiving {
+interface Receiving {
   /** No more messages come; those that came can still be settled. */
   pause(): Promise<void>;
   stop(): Promise<void>;
