@@ -8,12 +8,12 @@ import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../model/connection.ts";
 import type { AskManagement } from "../../queues/amqp/management.ts";
 import { createConnections } from "../../queues/connections.ts";
 import {
-  checkWish,
-  declareWish,
+  checkNeeded,
+  declareNeeded,
   type Provision,
   type BrokerUse,
-  listWishes,
-  type Wish,
+  listNeeded,
+  type Needed,
 } from "../../queues/provision.ts";
 import { ReportedFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
@@ -32,8 +32,8 @@ export async function runProvision(action: "declare" | "check", flags: Provision
   const { config, warnings } = loadLocal(flags);
   for (const warning of warnings) note(warning);
   const inputs = listConnections(config);
-  const wishes = named === undefined ? listWishes(inputs, listUses(config)) : listNamedWishes(inputs, named);
-  const results = await provision(action, wishes, inputs);
+  const needed = named === undefined ? listNeeded(inputs, listUses(config)) : listNamed(inputs, named);
+  const results = await provision(action, needed, inputs);
   const unfit = named === undefined ? listFallbackWarnings(config.subscriptions) : [];
   const isWell = results.every(({ differences, error }) => differences.length === 0 && error === undefined);
   if (flags.json === true) {
@@ -64,9 +64,9 @@ function readNamed({ kind, queue, connection = DEFAULT_CONNECTION, sessions }: P
   return { kind: kind ?? "", settings: { queue, connection, sessions } };
 }
 
-function listNamedWishes(inputs: ReturnType<typeof listConnections>, named: BrokerUse): Wish[] {
+function listNamed(inputs: ReturnType<typeof listConnections>, named: BrokerUse): Needed[] {
   const { kind, settings } = named;
-  return listWishes(
+  return listNeeded(
     inputs.filter((one) => one.kind === kind && one.name === settings["connection"]),
     [named],
   );
@@ -74,7 +74,7 @@ function listNamedWishes(inputs: ReturnType<typeof listConnections>, named: Brok
 
 async function provision(
   action: "declare" | "check",
-  wishes: readonly Wish[],
+  needed: readonly Needed[],
   inputs: ReturnType<typeof listConnections>,
 ): Promise<Provision[]> {
   const clock = createSystemClock();
@@ -88,8 +88,8 @@ async function provision(
   try {
     const results: Provision[] = [];
     const options = { connections, inputs, ask: management.ask };
-    for (const wish of wishes) {
-      results.push(await (action === "declare" ? declareWish(wish, options) : checkWish(wish, options)));
+    for (const one of needed) {
+      results.push(await (action === "declare" ? declareNeeded(one, options) : checkNeeded(one, options)));
     }
     return results;
   } finally {

@@ -14,10 +14,10 @@ import {
   withDeadline,
 } from "./bus-namespace.ts";
 import { openBusParked, seeAllOfBus } from "./bus-parked.ts";
-import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueWish } from "./bus-queue-settings.ts";
+import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueNeeded } from "./bus-queue-settings.ts";
 import { BUS_HOLD_LIMITS, openBusTaker } from "./bus-taker.ts";
 
-export type BusConnection = BrokerConnection<BusQueueWish>;
+export type BusConnection = BrokerConnection<BusQueueNeeded>;
 
 interface BusConnectionOptions extends LinkOptions {
   namespace: BusNamespace;
@@ -85,9 +85,9 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
         throw toFault(error);
       }
     },
-    declare: (wish) => administer((client) => declareBusQueue(client, wish)),
-    check: async (wish) => ({
-      differences: await administer((client) => checkBusQueue(client, wish)),
+    declare: (needed) => administer((client) => declareBusQueue(client, needed)),
+    check: async (needed) => ({
+      differences: await administer((client) => checkBusQueue(client, needed)),
       unchecked: [],
     }),
     close: () => link.close(),

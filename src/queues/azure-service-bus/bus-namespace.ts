@@ -1,13 +1,6 @@
 import type { ServiceBusAdministrationClient, ServiceBusClient } from "@azure/service-bus";
-import {
-  BrokerFault,
-  createFaults,
-  DECLARE,
-  findIdentityFault,
-  findNetworkTrouble,
-  firstLine,
-  loadOptional,
-} from "../broker-fault.ts";
+import { findIdentityFault, loadOptional, openByString, openIdentity } from "../azure.ts";
+import { BrokerFault, createFaults, DECLARE, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import type { Clock } from "../../model/clock.ts";
 
@@ -26,32 +19,26 @@ export type BusLink = Reconnecting<OpenNamespace>;
 
 /** Retries inside the package, within one call: longer waits are the store's task. */
 const RETRY_OPTIONS = { maxRetries: 1, retryDelayInMs: 200, timeoutInMs: 10_000 };
+const EMULATOR = /(?:^|;)\s*UseDevelopmentEmulator\s*=\s*true/i;
 const EMULATOR_PORT = "5300";
 
 export async function openNamespace(where: BusNamespace): Promise<OpenNamespace> {
   const bus = await loadOptional("@azure/service-bus", () => import("@azure/service-bus"));
   const options = { retryOptions: RETRY_OPTIONS };
   if ("namespace" in where) {
-    const { DefaultAzureCredential } = await loadOptional("@azure/identity", () => import("@azure/identity"));
-    const identity = new DefaultAzureCredential();
+    const identity = await openIdentity();
     return {
       client: new bus.ServiceBusClient(where.namespace, identity, options),
       administration: new bus.ServiceBusAdministrationClient(where.namespace, identity, options),
     };
   }
-  try {
-    const client = new bus.ServiceBusClient(where.connectionString, options);
-    const administration = new bus.ServiceBusAdministrationClient(where.connectionString, options);
-    if (isEmulator(where.connectionString)) useEmulator(administration);
+  const { connectionString } = where;
+  return openByString("Azure Service Bus", () => {
+    const client = new bus.ServiceBusClient(connectionString, options);
+    const administration = new bus.ServiceBusAdministrationClient(connectionString, options);
+    if (EMULATOR.test(connectionString)) useEmulator(administration);
     return { client, administration };
-  } catch (error) {
-    const why = firstLine(error).split(/[:;]/)[0];
-    throw new BrokerFault("wrong_credentials", `The connection string of Azure Service Bus cannot be used: ${why}.`);
-  }
-}
-
-function isEmulator(connectionString: string): boolean {
-  return /(?:^|;)\s*UseDevelopmentEmulator\s*=\s*true/i.test(connectionString);
+  });
 }
 
 /** The package manages queues over https only; Microsoft's emulator only offers http, on a separate port. */

@@ -1,12 +1,5 @@
-import {
-  BrokerFault,
-  createFaults,
-  DECLARE,
-  firstLine,
-  loadOptional,
-  findIdentityFault,
-  findNetworkTrouble,
-} from "../broker-fault.ts";
+import { findIdentityFault, loadOptional, openByString, openIdentity } from "../azure.ts";
+import { BrokerFault, createFaults, DECLARE, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
 /** The address of an Azure Storage account, and the credentials for it. */
 export type StorageAccount =
@@ -20,8 +13,10 @@ const RETRY_OPTIONS = { maxTries: 2, tryTimeoutInMs: 30_000, retryDelayInMs: 200
 export async function openQueueService(account: StorageAccount) {
   const { QueueServiceClient } = await loadOptional("@azure/storage-queue", () => import("@azure/storage-queue"));
   const options = { retryOptions: RETRY_OPTIONS };
-  if ("accountUrl" in account) return new QueueServiceClient(account.accountUrl, await findIdentity(), options);
-  return parse(() => QueueServiceClient.fromConnectionString(account.connectionString, options));
+  if ("accountUrl" in account) return new QueueServiceClient(account.accountUrl, await openIdentity(), options);
+  return openByString("Azure Storage", () =>
+    QueueServiceClient.fromConnectionString(account.connectionString, options),
+  );
 }
 
 export async function openBlobService(account: StorageAccount) {
@@ -29,24 +24,9 @@ export async function openBlobService(account: StorageAccount) {
   const options = { retryOptions: RETRY_OPTIONS };
   if ("accountUrl" in account) {
     const url = account.accountUrl.replace(".queue.", ".blob.");
-    return new BlobServiceClient(url, await findIdentity(), options);
+    return new BlobServiceClient(url, await openIdentity(), options);
   }
-  return parse(() => BlobServiceClient.fromConnectionString(account.connectionString, options));
-}
-
-async function findIdentity() {
-  const { DefaultAzureCredential } = await loadOptional("@azure/identity", () => import("@azure/identity"));
-  return new DefaultAzureCredential();
-}
-
-function parse<Client>(read: () => Client): Client {
-  try {
-    return read();
-  } catch (error) {
-    // The package may repeat parts of the connection string in its message: only its first words are safe to show.
-    const why = firstLine(error).split(/[:;]/)[0];
-    throw new BrokerFault("wrong_credentials", `The connection string of Azure Storage cannot be used: ${why}.`);
-  }
+  return openByString("Azure Storage", () => BlobServiceClient.fromConnectionString(account.connectionString, options));
 }
 
 /** For people: does not contain a key. */
