@@ -9,6 +9,7 @@ import {
 import { MASK } from "../model/secrets.ts";
 import { findForwardedNameProblem, isHeaderName, isOursUnlessNamed, plainHeaderName } from "./outgoing-header.ts";
 import { FORWARD_WITHIN_MS } from "../model/forward-rules.ts";
+import type { FieldCheck } from "../model/subscription-rules.ts";
 import { readKeptRequest, type KeptRequest } from "../model/event.ts";
 import type { Attempt, OpenCredentials } from "./sender.ts";
 
@@ -21,7 +22,12 @@ export const USUAL_HEADERS = "*";
 
 const MAX_REMEMBERED = 1000;
 
-export function findForwardedHeaderProblem(name: string): string | undefined {
+/** The setting `forward_headers`. */
+export function checkForwardHeaders(names: readonly string[] | null | undefined): FieldCheck[] {
+  return (names ?? []).map((name, i) => [`forward_headers[${i}]`, findForwardedHeaderProblem(name)]);
+}
+
+function findForwardedHeaderProblem(name: string): string | undefined {
   if (name === USUAL_HEADERS) return undefined;
   if (!isHeaderName(name)) return `${JSON.stringify(name)} is neither a valid header name nor *`;
   return findForwardedNameProblem(name);

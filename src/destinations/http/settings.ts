@@ -5,7 +5,7 @@ import type { HealthPlace } from "../../model/target.ts";
 import { findHealth, findPreset, presetSettings, isPresetName } from "../../model/target-rules.ts";
 import type { DestinationFacts, PreparedDestination, DestinationKind } from "../destination-kind.ts";
 import { REQUEST_SETTINGS, checkDestinationAuth, checkOwnHeaders, DestinationAuthInput } from "../request-settings.ts";
-import { namedCredentials, findForwardedHeaderProblem } from "../forward.ts";
+import { checkForwardHeaders, namedCredentials } from "../forward.ts";
 import { neededBy } from "../templated.ts";
 import { PRESET_NAMES } from "./presets.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "./request-templates.ts";
 import { createUrlSecrets } from "../secret-settings.ts";
 import { checkAllowedIps } from "../../model/addresses.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
 import { findSignatureHeaderProblem } from "../outgoing-header.ts";
 import { type HttpDestination, presentHttpRecord } from "./request.ts";
@@ -148,52 +148,36 @@ function presentHttp(settings: HttpSettings): Record<string, unknown> {
 const HTTP_SECRETS = createUrlSecrets<HttpSettings>("", (url) => expandUrl(url, "source"));
 
 function checkHttpSettings(settings: HttpSettings, shared: SharedSettings): FieldProblem[] {
+  const signatureHeader = settings.signature_header?.toLowerCase();
   return [
-    ...checkHeaders(settings),
+    ...problemsOf([["signature_header", signatureHeader && findSignatureHeaderProblem(signatureHeader)]]),
+    ...checkOwnHeaders(settings.headers, signatureHeader),
     ...checkAllowedIps(settings.allowed_ips, settings.url),
     ...checkDestinationAuth(settings.auth, settings.headers ?? {}),
-    ...checkUrl(settings),
-    ...checkForwardHeaders(settings),
-    ...checkGiveUpOn(settings),
-    ...checkAgent(settings, shared),
+    ...problemsOf([
+      ["url", findTemplateProblem(settings.url)],
+      ...checkForwardHeaders(settings.forward_headers),
+      ...checkGiveUpOn(settings),
+      ...checkAgent(settings, shared),
+    ]),
     ...checkTemplates(settings, shared),
   ];
 }
 
-function checkUrl({ url }: HttpSettings): FieldProblem[] {
-  const message = findTemplateProblem(url);
-  return message === undefined ? [] : [{ field: "url", message }];
-}
-
-function checkForwardHeaders({ forward_headers: names }: HttpSettings): FieldProblem[] {
-  return (names ?? []).flatMap((name, i) => {
-    const message = findForwardedHeaderProblem(name);
-    return message === undefined ? [] : [{ field: `forward_headers[${i}]`, message }];
-  });
-}
-
-function checkGiveUpOn({ give_up_on: statuses, retry_on: retryOn }: HttpSettings): FieldProblem[] {
-  return (statuses ?? []).flatMap((status, i) =>
-    retryOn?.statuses?.includes(status) === true
-      ? [{ field: `give_up_on[${i}]`, message: `${status} is in retry_on.statuses too; remove it from one of the two` }]
-      : [],
-  );
+function checkGiveUpOn({ give_up_on: statuses, retry_on: retryOn }: HttpSettings): FieldCheck[] {
+  return (statuses ?? []).map((status, i) => [
+    `give_up_on[${i}]`,
+    retryOn?.statuses?.includes(status) && `${status} is in retry_on.statuses too; remove it from one of the two`,
+  ]);
 }
 
 /** n8n can be configured per workflow to refuse clients that call themselves a bot. */
-function checkAgent({ headers }: HttpSettings, { target }: SharedSettings): FieldProblem[] {
+function checkAgent({ headers }: HttpSettings, { target }: SharedSettings): FieldCheck[] {
   if (!isPresetName(target)) return [];
-  return Object.entries(headers ?? {})
-    .filter(([name, value]) => name.toLowerCase() === "user-agent" && /bot/i.test(value))
-    .map(([name]) => ({ field: `headers.${name}`, message: "must not contain `bot`, which n8n refuses" }));
-}
-
-function checkHeaders(settings: HttpSettings): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const signatureHeader = settings.signature_header?.toLowerCase();
-  const signatureProblem = signatureHeader === undefined ? undefined : findSignatureHeaderProblem(signatureHeader);
-  if (signatureProblem !== undefined) problems.push({ field: "signature_header", message: signatureProblem });
-  return [...problems, ...checkOwnHeaders(settings.headers, signatureHeader)];
+  return Object.entries(headers ?? {}).map(([name, value]) => [
+    `headers.${name}`,
+    name.toLowerCase() === "user-agent" && /bot/i.test(value) && "must not contain `bot`, which n8n refuses",
+  ]);
 }
 
 /** Webhooks: a signed request for each delivery. */

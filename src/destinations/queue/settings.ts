@@ -1,11 +1,11 @@
 import { Type, type Static, type TProperties } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
 import { MASK } from "../../model/secrets.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldProblem } from "../../model/subscription-rules.ts";
 import type { BrokerKind } from "../../model/connection.ts";
 import type { PreparedDestination } from "../destination-kind.ts";
 import type { Attempt, BatchLimits } from "../sender.ts";
-import { findForwardedHeaderProblem, namedCredentials, USUAL_HEADERS } from "../forward.ts";
+import { checkForwardHeaders, namedCredentials, USUAL_HEADERS } from "../forward.ts";
 
 /** The settings that destinations of all brokers share. */
 
@@ -104,19 +104,13 @@ export interface Address {
 
 export function checkQueueSettings(settings: CommonSettings): FieldProblem[] {
   const { format = "raw", forward_headers: headers, message_key: key, claim_check: claim } = settings;
-  if (format !== "message") {
-    const only = { forward_headers: headers ?? undefined, message_key: key, claim_check: claim ?? undefined };
-    return Object.entries(only)
-      .filter(([, value]) => value !== undefined)
-      .map(([field]) => ({
-        field,
-        message: `is only for the format message, and this destination has the format ${format}`,
-      }));
-  }
-  return (headers ?? []).flatMap((name, index) => {
-    const problem = findForwardedHeaderProblem(name);
-    return problem === undefined ? [] : [{ field: `forward_headers[${index}]`, message: problem }];
-  });
+  if (format === "message") return problemsOf(checkForwardHeaders(headers));
+  const message = `is only for the format message, and this destination has the format ${format}`;
+  return problemsOf([
+    ["forward_headers", headers && message],
+    ["message_key", key && message],
+    ["claim_check", claim && message],
+  ]);
 }
 
 /** Credentials must not be readable on the way: without a key they would be left out. */
