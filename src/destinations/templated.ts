@@ -1,4 +1,7 @@
+import { Type } from "typebox";
 import { failedHere, refused, type Outcome } from "../model/outcome.ts";
+import { orNull, withDefault } from "../model/shape.ts";
+import type { FieldCheck } from "../model/subscription-rules.ts";
 import type { NeededParts } from "../model/subscription.ts";
 import type { Rendered, Template, TemplateFacts, Templates } from "../sandbox/templates/templates.ts";
 import type { Attempt } from "./sender.ts";
@@ -34,6 +37,31 @@ export function renderAll(
   own?: TemplateFacts["own"],
 ): Rendered | Promise<Rendered> {
   return list.length === 0 ? NOTHING : templates.render(list, { ...toTemplateFacts(attempt), own });
+}
+
+/** A setting that is a text, or a template for one. */
+export const textSetting = (maxLength: number, description: string) =>
+  withDefault(orNull(Type.String({ minLength: 1, maxLength }), { description }), null);
+
+/** The setting `fields_from`. */
+export const fieldsFromSetting = (fields: string) =>
+  withDefault(
+    orNull(Type.Literal("payload"), {
+      description: `\`payload\`: ${fields} are taken from the event. Only for keys that are bound to no tenant`,
+    }),
+    null,
+  );
+
+export function isGiven<Settings extends object>(settings: Settings, field: keyof Settings): boolean {
+  return (settings[field] ?? null) !== null;
+}
+
+/** With `fields_from`: these settings must not be given. */
+export function checkTaken<Field extends string>(settings: { [Name in Field]?: unknown }, fields: readonly Field[]) {
+  return fields.map((field): FieldCheck => [
+    field,
+    isGiven(settings, field) && "is taken from the payload because of `fields_from`; leave one of the two out",
+  ]);
 }
 
 /** Whether a text contains parts that an event fills in. */

@@ -6,7 +6,7 @@ import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type Sender, type SenderServices, type SmtpConfig } from "../sender.ts";
 import { renderAll, unrendered } from "../templated.ts";
 import { createTenantRates } from "../message-rates.ts";
-import { createComposer, messageIdOf, type MailFields, checkFields, takeFromPayload } from "./compose.ts";
+import { checkFields, compose, type MailFields, messageIdOf, takeFromPayload } from "./compose.ts";
 import { fillTexts, type EmailDestination, type EmailSettings } from "./settings.ts";
 import {
   findOpen,
@@ -31,7 +31,6 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     lateOf: () => "the SMTP server did not accept it",
     recordOf: () => keepOwnRecord(place, {}),
   });
-  const composer = smtp && createComposer(smtp.from, smtp.dkim);
   const pool = smtp && openSmtpPool({ ...smtp, clock });
 
   async function findFields(attempt: Attempt): Promise<MailFields | Outcome> {
@@ -46,7 +45,7 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
 
   async function sendOne(run: AttemptRun): Promise<void> {
     const { attempt } = run;
-    if (smtp === undefined || composer === undefined || pool === undefined) return run.end(failed(NO_SERVER));
+    if (smtp === undefined || pool === undefined) return run.end(failed(NO_SERVER));
     const fields = await findFields(attempt);
     if ("kind" in fields) return run.end(fields);
     const all = [...new Set([...fields.to, ...fields.cc, ...fields.bcc].map(({ address }) => address))];
@@ -56,7 +55,7 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     if (recipients.open.length === 0) return run.end(DELIVERED, record(recipients.before));
     const { deliveryId, event, subscription } = attempt;
     const facts = { messageId, deliveryId, eventType: event.type, sentAt: clock.wall() };
-    const message = await composer.compose(fields, facts);
+    const message = await compose(smtp, fields, facts);
     if (run.outcome !== undefined) return;
     const envelope = { from: smtp.from.address, to: recipients.open };
     const sending = pool.send({ owner: subscription.tenantId, envelope, message }, (result) => {

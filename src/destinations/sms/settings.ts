@@ -2,9 +2,9 @@ import { MASK } from "../../model/secrets.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SmsSettings } from "./schema.ts";
 import type { PreparedDestination, DestinationKind } from "../destination-kind.ts";
-import { neededBy, isTemplate } from "../templated.ts";
+import { checkTaken, isGiven, isTemplate, neededBy } from "../templated.ts";
 import type { Template } from "../../sandbox/templates/templates.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import type { SmsGateway } from "./gateways/gateway.ts";
 import { GENERIC_HTTP } from "./gateways/generic-http.ts";
 import { TWILIO } from "./gateways/twilio.ts";
@@ -83,24 +83,27 @@ const SENDER = /^(?:\+?[0-9]{3,15}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$/;
 
 /** Rules that the schema cannot express. The sender checks whether phone numbers are valid. */
 function checkSmsSettings(settings: SmsSettings): FieldProblem[] {
-  const { from } = settings;
-  const problems = [...checkFields(settings), ...GATEWAYS[settings.gateway].check(settings)];
-  if (from && !SENDER.test(from)) {
-    problems.push({ field: "from", message: "must be a number, or a name of up to 11 letters, digits and spaces" });
-  }
-  return problems;
+  const { from, gateway, fields_from: source } = settings;
+  const { needs, excludes, check } = GATEWAYS[gateway];
+  const checkMissing = (field: keyof SmsSettings, message: string): FieldCheck => [
+    field,
+    !isGiven(settings, field) && message,
+  ];
+  return problemsOf([
+    ...(source === "payload"
+      ? checkTaken(settings, FROM_PAYLOAD)
+      : FROM_PAYLOAD.map((field) => checkMissing(field, "is missing"))),
+    ...needs.map((field) => checkMissing(field, `is missing; the gateway ${gateway} needs it`)),
+    ...excludes.map((field): FieldCheck => [
+      field,
+      isGiven(settings, field) && `does not belong to the gateway ${gateway}`,
+    ]),
+    ...check(settings),
+    ["from", from && !SENDER.test(from) && "must be a number, or a name of up to 11 letters, digits and spaces"],
+  ]);
 }
 
 const FROM_PAYLOAD = ["to", "text"] as const;
-
-function checkFields(settings: SmsSettings): FieldProblem[] {
-  const isGiven = (name: keyof SmsSettings) => (settings[name] ?? null) !== null;
-  if (settings.fields_from === "payload") {
-    const message = "is taken from the payload because of `fields_from`; leave one of the two out";
-    return FROM_PAYLOAD.filter(isGiven).map((field) => ({ field, message }));
-  }
-  return FROM_PAYLOAD.filter((field) => !isGiven(field)).map((field) => ({ field, message: "is missing" }));
-}
 
 /** All gateways by the value of `gateway`. To add one, add a file, a line here and a word in the schema. */
 export const GATEWAYS: Readonly<Record<SmsSettings["gateway"], SmsGateway>> = {
