@@ -16,9 +16,9 @@ import type { HttpResponse, HttpResult } from "./wire/http.ts";
 export interface RetryOn {
   readonly statuses: readonly number[];
   /** Statuses which mean that the destination does not know the event's source, or not yet. */
-  readonly sourceStatuses: readonly number[];
-  readonly bodyContains: string | undefined;
-  readonly bodyIs: string | undefined;
+  readonly sourceStatuses?: readonly number[] | undefined;
+  readonly bodyContains?: string | undefined;
+  readonly bodyIs?: string | undefined;
   /** Statuses that end the delivery. */
   readonly giveUpOn?: readonly number[] | undefined;
   /** Whether all other answers count as failures to retry. */
@@ -66,7 +66,7 @@ function classifyAnswer(answer: HttpResult & { kind: "response" }, retryOn: Retr
   if (retryOn.giveUpOn?.includes(status) === true) return refused(error, { says });
   if (status === 410 && retryOn.allOthers !== true) return gone(error);
   if (status === 508 && isLoop(answer)) return refused(`${error}: ${LOOP}`, { says });
-  if (retryOn.sourceStatuses.includes(status)) return failed(error, { says, missesSource: true });
+  if (retryOn.sourceStatuses?.includes(status)) return failed(error, { says, missesSource: true });
   const isRetried = retryOn.allOthers === true || isTransientStatus(status);
   return isRetried ? failed(error, { says, retryAfterMs }) : refused(error, { says });
 }

@@ -1,20 +1,14 @@
 import type { Clock, Random } from "../model/clock.ts";
 import type { BrokerKind, ConnectionInput } from "../model/connection.ts";
-import { createAmqpConnection, type AmqpConnection } from "./amqp/amqp-connection.ts";
-import { createBusConnection, type BusConnection } from "./azure-service-bus/bus-connection.ts";
+import { createAmqpConnection } from "./amqp/amqp-connection.ts";
+import { createBusConnection } from "./azure-service-bus/bus-connection.ts";
 import type { StorageAccount } from "./azure-storage-queue/storage-account.ts";
-import { createStorageConnection, type StorageConnection } from "./azure-storage-queue/storage-connection.ts";
+import { createStorageConnection } from "./azure-storage-queue/storage-connection.ts";
 import type { BrokerConnection, ConnectionState } from "./broker.ts";
-
-export interface ConnectionOf {
-  amqp: AmqpConnection;
-  "azure-service-bus": BusConnection;
-  "azure-storage-queue": StorageConnection;
-}
 
 /** The connections of this process: one for each configured name, shared by all sources and senders that use it. */
 export interface Connections {
-  find<Kind extends BrokerKind>(kind: Kind, name: string): ConnectionOf[Kind] | undefined;
+  find(kind: BrokerKind, name: string): BrokerConnection<unknown> | undefined;
   /** The account where bodies that are too large for its queues are stored. */
   findAccount(name: string): StorageAccount | undefined;
   /** The prefix of the exchanges' names in RabbitMQ, if it is configured. */
@@ -46,7 +40,7 @@ export interface ConnectionsOptions {
 export function createConnections({ connections, label, clock, random, onState }: ConnectionsOptions): Connections {
   const all = connections.map((input) => ({ input, connection: create(input) }));
 
-  function create(input: ConnectionInput): BrokerConnection {
+  function create(input: ConnectionInput): BrokerConnection<unknown> {
     const { kind, name } = input;
     const common = { clock, random, onState: (state: ConnectionState) => onState?.({ kind, name, state }) };
     switch (input.kind) {
@@ -67,8 +61,7 @@ export function createConnections({ connections, label, clock, random, onState }
   }
 
   return {
-    find: <Kind extends BrokerKind>(kind: Kind, name: string) =>
-      find(kind, name)?.connection as ConnectionOf[Kind] | undefined,
+    find: (kind, name) => find(kind, name)?.connection,
     findAccount(name) {
       const found = find("azure-storage-queue", name);
       return found && toAccount(found.input);

@@ -15,7 +15,7 @@ import { GATEWAYS, type SmsDestination, toFilled } from "./settings.ts";
 
 const HOUR_MS = 3_600_000;
 const TAGS = /\{\{.*?\}\}|\{%.*?%\}/gs;
-const PLAIN = { statuses: [], sourceStatuses: [], bodyContains: undefined, bodyIs: undefined };
+const NO_RETRIES = { statuses: [] };
 
 /** A checked message that may be sent. */
 interface Checked {
@@ -113,7 +113,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
 
   function judge(result: HttpResult, answer: GatewayAnswer | undefined, settings: SmsSettings): Outcome {
     const gateway = GATEWAYS[settings.gateway];
-    const outcome = classify(result, PLAIN, clock.wall);
+    const outcome = classify(result, NO_RETRIES, clock.wall);
     if (answer === undefined) return outcome;
     if (outcome.kind !== "delivered") {
       const more = gateway.describeFailure?.(answer);
