@@ -10,6 +10,7 @@ import {
   type Outcome,
 } from "../model/outcome.ts";
 import { parseRetryAfter } from "../model/retry-policy.ts";
+import { viewOf } from "./json.ts";
 import type { HttpResponse, HttpResult } from "./wire/http.ts";
 
 /** Additional answers that count as failures to retry. */
@@ -78,8 +79,7 @@ function findObjection(answer: HttpResponse, retryOn: RetryOn): string | undefin
   }
   const text = retryOn.bodyContains;
   if (text === undefined && retryOn.bodyIs === undefined) return undefined;
-  const { buffer, byteOffset, byteLength } = answer.body;
-  const body = Buffer.from(buffer, byteOffset, byteLength);
+  const body = viewOf(answer.body);
   if (retryOn.bodyIs !== undefined && body.toString("utf8").trim() === retryOn.bodyIs) {
     return `answered ${answer.status}, but only: ${retryOn.bodyIs}`;
   }
@@ -91,7 +91,7 @@ const LOOP = "a gateway reports that the event goes round in a loop";
 
 /** Other servers answer 508 too, but for a temporary problem. */
 function isLoop({ body }: HttpResponse): boolean {
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"urn:posthorn:error:loop"');
+  return viewOf(body).includes('"urn:posthorn:error:loop"');
 }
 
 /** Only for answers that are not a success. */

@@ -4,6 +4,7 @@ import { orNull, withDefault } from "../model/shape.ts";
 import type { FieldCheck } from "../model/subscription-rules.ts";
 import type { NeededParts } from "../model/subscription.ts";
 import type { Rendered, Template, TemplateFacts, Templates } from "../sandbox/templates/templates.ts";
+import { parseObject } from "./json.ts";
 import type { Attempt } from "./sender.ts";
 import type { EventContent } from "../model/event.ts";
 
@@ -71,13 +72,7 @@ export function isTemplate(text: string): boolean {
 
 /** Reads the payload of an event as an object; returns a text when it cannot be read. */
 export function readPayload({ body }: EventContent): Readonly<Record<string, unknown>> | string {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // Reported below, like any other body that is not an object.
-  }
-  return "the payload is not a JSON object";
+  return parseObject(body) ?? "the payload is not a JSON object";
 }
 
 /** One text field of the payload. */

@@ -1,5 +1,6 @@
 import { failed, refused, type Outcome, tooLarge } from "../../model/outcome.ts";
 import { classify, type RetryOn } from "../classify-answer.ts";
+import { viewOf } from "../json.ts";
 import type { HttpResponse, HttpResult } from "../wire/http.ts";
 import type { Verdict } from "./split.ts";
 import type { PostedTo } from "./settings.ts";
@@ -46,7 +47,7 @@ export function judge(result: HttpResult, { retryOn, isClickHouse, rowCount, wal
 }
 
 function quote({ body }: HttpResponse): string | undefined {
-  const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 4 * MAX_QUOTED)).toString("utf8");
+  const text = viewOf(body).toString("utf8", 0, 4 * MAX_QUOTED);
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\ufffd\s]+/gu, " ").trim();
   return line === "" ? undefined : line.slice(0, MAX_QUOTED);
 }
@@ -86,7 +87,7 @@ export interface InsertFault {
 
 /** Undefined when the answer contains no exception. An exception may even follow a status of 200. */
 function findInsertFault({ headers, body }: HttpResponse): InsertFault | undefined {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  const text = viewOf(body).toString("utf8");
   const code = Number(headers["x-clickhouse-exception-code"] ?? /\bCode: (\d{1,5})\. DB::Exception/.exec(text)?.[1]);
   if (!Number.isInteger(code) || code === 0) return undefined;
   const row = Number(/\(at row (\d{1,9})\)/.exec(text)?.[1]);

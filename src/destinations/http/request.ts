@@ -13,7 +13,7 @@ import type { RetryOn } from "../classify-answer.ts";
 import type { RecordedAttempt } from "../destination-kind.ts";
 import { buildData, cloudEventOf, CLOUDEVENTS_TYPE, wrapData } from "../event-data.ts";
 import type { ForwardedRequest } from "../forward.ts";
-import type { PreparedAuth } from "../login.ts";
+import type { PreparedAccess } from "../login.ts";
 import { traceLines } from "../outgoing-header.ts";
 import type { DestinationAuthInput } from "../request-settings.ts";
 import type { Attempt } from "../sender.ts";
@@ -55,11 +55,9 @@ export interface Prepared {
   /** The name is checked already. */
   signatureHeader: string;
   headers: HeaderBlock;
-  /** Headers that the subscription sets, only for its own destination. */
-  originHeaders: HeaderBlock;
-  /** Both sets of headers, with the subscription's values masked: any of them may be a secret. */
+  /** These and the headers for the destination alone, with the subscription's values masked: any may be a secret. */
   recorded: HeaderBlock;
-  auth: PreparedAuth;
+  access: PreparedAccess;
   findHopProblem: HttpRequest["findHopProblem"];
   /** Why nothing can be sent at all. */
   problem: string | undefined;
@@ -128,11 +126,11 @@ export function buildRequest(
     url,
     path: forwarded?.path,
     headers: sent + prepared.headers + templated + (forwarded?.headers ?? ""),
-    originHeaders: prepared.originHeaders,
+    originHeaders: prepared.access.originHeaders,
     body,
     timeoutMs: forwarded?.timeoutMs ?? Math.max(MIN_TIMEOUT_MS, subscription.timeoutMs - spentMs),
     owner: subscription.tenantId,
-    terms: prepared.auth.terms,
+    terms: prepared.access.terms,
     findHopProblem: prepared.findHopProblem,
     recorded,
     place: forwarded?.url ?? url,

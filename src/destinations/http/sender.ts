@@ -1,11 +1,11 @@
-import { isCredentialHeader, headerLine, maskAll, parseHeaderBlock, toHeaderBlock } from "../../model/headers.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { isCredentialHeader, headerLine, maskAll, parseHeaderBlock } from "../../model/headers.ts";
 import { MASK } from "../../model/secrets.ts";
 import { blocked, failed, failedHere, tooLarge, UNSENT, type Outcome } from "../../model/outcome.ts";
 import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { HealthAddress } from "../../model/target-rules.ts";
 import type { HttpClient, HttpResponse, HttpResult } from "../wire/http.ts";
+import { parseObject } from "../json.ts";
 import { findLeftOut } from "../outgoing-header.ts";
 import {
   ONE_BY_ONE,
@@ -19,14 +19,14 @@ import { toTemplateFacts, unrendered } from "../templated.ts";
 import { buildRequest, type BuiltRequest, type HttpDestination, type Prepared } from "./request.ts";
 import { classify } from "../classify-answer.ts";
 import { prepareForward } from "../forward.ts";
-import { createTokenRequests, prepareAuth } from "../login.ts";
+import { checkPlaces, createRequests, prepareAccess } from "../login.ts";
 import { createPermissions } from "./permission.ts";
 import { type RequestParts, type RequestTemplates, expandUrl, isUrlTemplate } from "./request-templates.ts";
 import type { HttpSettings } from "./settings.ts";
 
 export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
   const { client, clock, userAgent, findOwnUrlProblem } = services;
-  const requestWithToken = createTokenRequests(services);
+  const send = createRequests(services);
   const checkHealth = createHealthCheck(services);
   const permissions = createPermissions(services);
   const prepared = new WeakMap<Subscription, Prepared>();
@@ -35,17 +35,14 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
     const known = prepared.get(subscription);
     if (known !== undefined) return known;
     const destination = subscription.destination as HttpDestination;
-    const { headers, signatureHeader } = destination;
+    const { signatureHeader } = destination;
     const isForwarding = subscription.mode === "forward";
-    const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
     // When the sender's User-Agent is passed on, ours is only for requests without one.
     const handsAgentOn = isForwarding && destination.forwardHeaders?.includes("user-agent") === true;
-    const common = hasOwnAgent || handsAgentOn ? "" : headerLine("User-Agent", userAgent);
-    const auth = prepareAuth(destination, subscription.tenantId);
-    const login = auth.authorization === undefined ? "" : headerLine("Authorization", auth.authorization);
-    const originHeaders = toHeaderBlock(headers) + login;
+    const access = prepareAccess(destination, subscription.tenantId);
+    const common = access.hasOwnAgent || handsAgentOn ? "" : headerLine("User-Agent", userAgent);
     const leftOut = isForwarding ? findLeftOut(destination.forwardHeaders ?? [], signatureHeader.toLowerCase()) : NONE;
-    const token = auth.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
+    const token = access.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
     const made = {
       destination,
       hasSource: isUrlTemplate(destination.url),
@@ -54,15 +51,14 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
       signatureHeader,
       nextHeader: subscription.nextSecret === undefined ? undefined : `${signatureHeader}-Next`,
       headers: common,
-      originHeaders,
-      recorded: common + maskAll(originHeaders) + token,
-      auth,
+      recorded: common + maskAll(access.originHeaders) + token,
+      access,
       leftOut: leftOut.size === 0 ? undefined : leftOut,
       // The gateway's own URL may have changed since the subscription was created.
       problem: destination.allowOwnUrl ? undefined : findOwnUrlProblem(destination.url),
       forward: isForwarding
         ? prepareForward(destination, {
-            userAgent: handsAgentOn && !hasOwnAgent ? userAgent : undefined,
+            userAgent: handsAgentOn && !access.hasOwnAgent ? userAgent : undefined,
             openCredentials: services.openCredentials,
           })
         : undefined,
@@ -91,8 +87,8 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
     source: string,
     done: (refusal: string | undefined) => void,
   ): void {
-    const { destination, originHeaders, auth } = prepare(subscription);
-    permissions.ask(subscription, { url: expandUrl(destination.url, source), originHeaders, terms: auth.terms }, done);
+    const { destination, access } = prepare(subscription);
+    permissions.ask(subscription, expandUrl(destination.url, source), access, done);
   }
 
   /** When the URL depends on the event, the first attempt starts the handshake instead. */
@@ -156,9 +152,7 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
         },
       });
     };
-    const { tokenClient } = prepared.auth;
-    if (tokenClient === undefined) client.request(request, report);
-    else requestWithToken(tokenClient, request, report);
+    send(prepared.access, request, report);
   }
 
   /** The request that would be passed to the client. A preview requests no token, and shows no credentials. */
@@ -193,14 +187,8 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
     },
     rules: {
       refuse(settings) {
-        const url = expandUrl(settings.url, "source");
-        services.checkUrl(url, "url");
-        const problem = settings.allow_own_url === true ? undefined : findOwnUrlProblem(url);
-        if (problem !== undefined) {
-          throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field: "url" });
-        }
+        checkPlaces(services, "", expandUrl(settings.url, "source"), settings);
         if (typeof settings.health_url === "string") services.checkUrl(settings.health_url, "health_url");
-        if (settings.auth?.token_url !== undefined) services.checkUrl(settings.auth.token_url, "auth.token_url");
       },
     },
     handshakes: {
@@ -287,14 +275,6 @@ function findProblem(result: HttpResult): string | undefined {
   if (result.kind !== "response") return `health check: ${result.error}`;
   const { status, body } = result;
   if (status < 200 || status > 299) return `health check: answered ${status}`;
-  return isOk(body) ? undefined : `health check: answered ${status}, but not {"status":"ok"}`;
-}
-
-function isOk(body: Uint8Array): boolean {
-  try {
-    const answer = JSON.parse(new TextDecoder().decode(body)) as unknown;
-    return typeof answer === "object" && answer !== null && "status" in answer && answer.status === "ok";
-  } catch {
-    return false;
-  }
+  const isOk = parseObject(new TextDecoder().decode(body))?.["status"] === "ok";
+  return isOk ? undefined : `health check: answered ${status}, but not {"status":"ok"}`;
 }

@@ -5,6 +5,8 @@ import type { HttpResult } from "../wire/http.ts";
 import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { classify } from "../classify-answer.ts";
 import { isTemplate, readPayload, textIn, renderAll, unrendered } from "../templated.ts";
+import { viewOf } from "../json.ts";
+import { checkPlaces } from "../login.ts";
 import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type Sender, type SenderServices } from "../sender.ts";
 import { createTenantRates, createNumberTurns } from "../message-rates.ts";
@@ -131,13 +133,12 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
       isForOperators: config?.allowTenants !== true,
       async refuse(settings) {
         const url = GATEWAYS[settings.gateway].urlOf(settings).replaceAll(TAGS, "x");
-        services.checkUrl(url, "destination.url");
-        const problem = services.findOwnUrlProblem(url);
-        if (problem !== undefined) throw invalid("url", problem);
+        checkPlaces(services, "destination.", url);
         const { to } = settings;
         if (!to || isTemplate(to)) return;
-        const parsed = await normalise(to, settings);
-        if (parsed.problem !== undefined) throw invalid("to", parsed.problem);
+        const { problem } = await normalise(to, settings);
+        if (problem === undefined) return;
+        throw new PosthornError("invalid_field", `destination.to: ${problem}`, { field: "destination.to" });
       },
       warnOf: (settings) => GATEWAYS[settings.gateway].warnOf?.(settings) ?? [],
     },
@@ -162,18 +163,13 @@ function notSent(reason: string): Outcome {
 
 function findAnswer(result: HttpResult): GatewayAnswer | undefined {
   if (result.kind !== "response") return undefined;
-  const { buffer, byteOffset, byteLength } = result.body;
-  return { status: result.status, body: Buffer.from(buffer, byteOffset, byteLength).toString("utf8") };
+  return { status: result.status, body: viewOf(result.body).toString("utf8") };
 }
 
 function keepAnswer(url: string, facts: object, result: HttpResult): KindRecord {
   const record = { ...keepOwnRecord(url, { ...facts }), address: result.address };
   if (result.kind !== "response") return record;
   return { ...record, code: result.status, answer: result.body };
-}
-
-function invalid(field: string, problem: string): PosthornError {
-  return new PosthornError("invalid_field", `destination.${field}: ${problem}`, { field: `destination.${field}` });
 }
 
 /** Returns the number in E.164 form, or the problem with it. */

@@ -52,12 +52,3 @@ export interface Objection {
   /** A retry would fail in the same way. */
   readonly isFinal: boolean;
 }
-
-/** The answer as JSON; undefined when it is not JSON. */
-export function parseAnswer({ body }: GatewayAnswer): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}

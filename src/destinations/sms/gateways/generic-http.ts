@@ -1,6 +1,7 @@
 import { findHeaderProblem } from "../../outgoing-header.ts";
 import type { SmsSettings, SuccessRule } from "../schema.ts";
-import { type SmsGateway, type SmsMessage, parseAnswer, type GatewayAnswer } from "./gateway.ts";
+import { parseJson } from "../../json.ts";
+import type { GatewayAnswer, SmsGateway, SmsMessage } from "./gateway.ts";
 import { parsePointer } from "../../../model/json.ts";
 import type { FieldCheck } from "../../../model/subscription-rules.ts";
 
@@ -70,7 +71,7 @@ function findMisfit(answer: GatewayAnswer, rule: SuccessRule): string | undefine
     const isThere = contains === undefined || answer.body.includes(contains);
     return isThere ? undefined : `answered ${answer.status} without ${JSON.stringify(contains)}`;
   }
-  const value = findAt(parseAnswer(answer), parsePointer(pointer));
+  const value = findAt(parseJson(answer.body), parsePointer(pointer));
   const fits = contains === undefined ? value === equals : typeof value === "string" && value.includes(contains);
   if (fits) return undefined;
   return `answered ${answer.status}, but has ${value === undefined ? "nothing" : "another value"} at ${pointer}`;

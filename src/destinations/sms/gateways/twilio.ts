@@ -1,4 +1,5 @@
-import { parseAnswer, type GatewayAnswer, type SmsGateway } from "./gateway.ts";
+import { parseObject } from "../../json.ts";
+import type { GatewayAnswer, SmsGateway } from "./gateway.ts";
 
 const ORIGIN = "https://api.twilio.com";
 const SID = /^[A-Za-z0-9]{1,64}$/;
@@ -51,9 +52,8 @@ interface TwilioAnswer {
   code?: number;
 }
 
-function readMessage(answer: GatewayAnswer): TwilioAnswer | undefined {
-  const value = parseAnswer(answer);
-  return typeof value === "object" && value !== null ? value : undefined;
+function readMessage({ body }: GatewayAnswer): TwilioAnswer | undefined {
+  return parseObject(body);
 }
 
 function describeCode(code: unknown): string {

@@ -27,17 +27,14 @@ export interface NameLookupOptions {
   timeoutMs?: number;
   /** For tests: replaces the C library. */
   systemLookup?: SystemLookup | undefined;
-  limits?: Partial<NameLookupLimits> | undefined;
+  limits?: Partial<typeof LIMITS> | undefined;
 }
 
-interface NameLookupLimits {
-  /** Maximum number of running lookups, in all and for one tenant. The rest waits, and tenants take turns. */
-  running: number;
-  runningPerOwner: number;
-  names: number;
-}
-
-const LIMITS: NameLookupLimits = { running: 128, runningPerOwner: 8, names: 10_000 };
+/**
+ * Maximum numbers of running lookups, in all and for one tenant, and of known names. Further lookups wait, and tenants
+ * take turns.
+ */
+const LIMITS = { running: 128, runningPerOwner: 8, names: 10_000 };
 /** Less than the time for connecting. */
 const TIMEOUT_MS = 4000;
 const MIN_TTL_S = 1;
@@ -64,18 +61,9 @@ interface Search {
   isRunning: boolean;
 }
 
-class Place implements Waiting {
-  readonly owner: string;
+/** A search in the waiting line of a tenant. */
+interface Turn extends Waiting {
   readonly search: Search;
-
-  constructor(owner: string, search: Search) {
-    this.owner = owner;
-    this.search = search;
-  }
-
-  get isFinished(): boolean {
-    return this.search.isRunning || this.search.waiters.size === 0;
-  }
 }
 
 export type NameLookup = ReturnType<typeof openNameLookup>;
@@ -99,7 +87,7 @@ export function openNameLookup(options: NameLookupOptions) {
   /** Least recently updated first. */
   const known = new Map<string, Known>();
   const searches = new Map<string, Search>();
-  const line = createWaitingLine<Place>();
+  const line = createWaitingLine<Turn>();
   const running = new Map<Search, { cancel(): void }>();
   const runningOf = new Map<string, number>();
   let isClosed = false;
@@ -108,9 +96,9 @@ export function openNameLookup(options: NameLookupOptions) {
 
   function startNext(): void {
     while (running.size < limits.running) {
-      const place = isClosed ? undefined : line.take(mayRun);
-      if (place === undefined) return;
-      start(place.search, place.owner);
+      const turn = isClosed ? undefined : line.take(mayRun);
+      if (turn === undefined) return;
+      start(turn.search, turn.owner);
     }
   }
 
@@ -128,7 +116,7 @@ export function openNameLookup(options: NameLookupOptions) {
       if (left > 0) runningOf.set(owner, left);
       else runningOf.delete(owner);
       if (!isClosed) learn(search.name, answer);
-      for (const done of search.waiters) tell(done, answer);
+      for (const done of search.waiters) notify(done, answer);
       startNext();
     });
     running.set(search, asked);
@@ -159,7 +147,13 @@ export function openNameLookup(options: NameLookupOptions) {
     joined.waiters.add(done);
     if (!joined.isRunning && !joined.owners.has(owner)) {
       joined.owners.add(owner);
-      line.push(new Place(owner, joined));
+      line.push({
+        owner,
+        search: joined,
+        get isFinished() {
+          return joined.isRunning || joined.waiters.size === 0;
+        },
+      });
       startNext();
     }
     return {
@@ -185,6 +179,7 @@ export function openNameLookup(options: NameLookupOptions) {
       if (onMachine !== undefined) return later(null, onMachine);
       if (isClosed) return later(codedError(LOOKUP_FAULT, "the gateway stopped"), []);
       if (before !== undefined && clock.now() < before.until) return later(before.error ?? null, before.addresses);
+      // A callback of its own for each request: one may be cancelled while the others wait.
       return join(name, owner, (error, addresses) => done(error, addresses));
     },
     /** Stops all lookups; their callers get an error. */
@@ -192,14 +187,14 @@ export function openNameLookup(options: NameLookupOptions) {
       isClosed = true;
       for (const asked of running.values()) asked.cancel();
       for (const search of searches.values()) {
-        for (const done of search.waiters) tell(done, codedError(LOOKUP_FAULT, "the gateway stopped"));
+        for (const done of search.waiters) notify(done, codedError(LOOKUP_FAULT, "the gateway stopped"));
       }
       searches.clear();
     },
   };
 }
 
-function tell(done: LookupDone, answer: Answer | Error): void {
+function notify(done: LookupDone, answer: Answer | Error): void {
   if (answer instanceof Error) done(answer, []);
   else done(null, answer.addresses);
 }

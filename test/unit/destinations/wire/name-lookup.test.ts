@@ -139,6 +139,7 @@ describe("the addresses of a name", () => {
       },
     });
     const found = [ask(names, "nas.local"), ask(names, "tv.local")];
+    await new Promise(setImmediate);
     expect([asked, server.asked]).toEqual([["nas.local"], []]);
     waiting.shift()?.();
     expect(await found[0]).toEqual(["192.0.2.8"]);
