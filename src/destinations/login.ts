@@ -94,8 +94,9 @@ const USELESS_MS = 10_000;
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
 /**
- * Sends requests; where `Authorization` must be fetched, with a token (OAuth 2.0 client credentials, RFC 6749 §4.4), and after a 401 once more with a new token:
- * all within the request's time. Tokens are kept while they are valid, and requested once for all that wait.
+ * Sends requests. Where `Authorization` must be fetched: with a token (OAuth 2.0 client credentials, RFC 6749 §4.4), and
+ * after a 401 once more with a new token,
+ * all within the time of the request. Tokens are kept while they are valid, and requested once for all that wait.
  */
 export function createRequests({ client: http, clock, userAgent }: SenderServices) {
   const entries = new Map<string, Entry>();
