@@ -1,13 +1,12 @@
 import type { EventContent } from "../../model/event.ts";
 import { Type, type Static } from "typebox";
-import { describeExchange, describeQueue } from "../../model/connection.ts";
+import { DEFAULT_CONNECTION, describeExchange, describeQueue } from "../../model/connection.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";
 import type { DestinationKind } from "../destination-kind.ts";
 import {
   checkQueueSettings,
-  DEFAULT_CONNECTION,
   prepareQueue,
   presentQueue,
   queueSettings,
