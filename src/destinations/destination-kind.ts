@@ -93,7 +93,7 @@ export interface SettingsSecrets<Settings extends object = object> {
    */
   findCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): string | undefined;
   /** Throws when a stored secret would be sent to another place only because the place changed. */
-  refuseCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): void;
+  rejectCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): void;
 }
 
 /** The attempt that a record belongs to. */

@@ -93,18 +93,6 @@ function textOf(value: string | readonly string[] | undefined): string | undefin
   return typeof value === "string" || value === undefined ? value : value.join(", ");
 }
 
-/** The parts of a received request that are passed on besides its body. */
-export interface ForwardedRequest {
-  method: string;
-  /** Path and query; undefined when those of the destination are used. */
-  path: string | undefined;
-  url: string;
-  headers: HeaderBlock;
-  /** The same headers with secrets masked. */
-  recorded: HeaderBlock;
-  timeoutMs: number;
-}
-
 /** What a destination sets itself, and what it wants of a request. */
 interface ForwardTarget {
   readonly signatureHeader: string;
@@ -113,21 +101,17 @@ interface ForwardTarget {
   readonly forwardHeaders: readonly string[] | undefined;
 }
 
-interface ForwardOptions {
-  /** For requests that came without one; undefined when the header is set elsewhere. */
-  userAgent: string | undefined;
-  openCredentials: OpenCredentials;
-}
-
 /** Methods whose answer may have a body. */
 const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE", "GET"]);
 const MAX_KNOWN_BASES = 1000;
 
+/** `userAgent`: for requests that came without one; undefined when the header is set elsewhere. */
 export function prepareForward(
   destination: ForwardTarget,
-  options: ForwardOptions,
-): (attempt: Attempt, url: string) => ForwardedRequest {
+  { userAgent, openCredentials }: { userAgent: string | undefined; openCredentials: OpenCredentials },
+) {
   const isChosen = createHeaderChoice(destination.forwardHeaders, namesOf(destination));
+  const agent = userAgent === undefined ? "" : headerLine("User-Agent", userAgent);
   const bases = new Map<string, ForwardBase & { origin: string }>();
 
   function baseOf(url: string): ForwardBase & { origin: string } {
@@ -144,22 +128,21 @@ export function prepareForward(
     const { headers, remote_address: address, sealed } = kept;
     const isHandedOn = createHeaderFilter(headers, isChosen);
     let block = "";
-    for (const part of sealed === undefined ? [headers] : [options.openCredentials(event, sealed), headers]) {
+    for (const part of sealed === undefined ? [headers] : [openCredentials(event, sealed), headers]) {
       for (const name in part) if (isHandedOn(name)) block += lineOf(name, part[name]);
     }
-    if (options.userAgent !== undefined && headers["user-agent"] === undefined) {
-      block += headerLine("User-Agent", options.userAgent);
-    }
+    if (headers["user-agent"] === undefined) block += agent;
     // Only the address that the gateway itself has seen: a sender may claim any other.
     return block + lineOf("X-Forwarded-For", address);
   }
 
-  return (attempt, url) => {
+  /** The parts of a received request that are passed on besides its body. */
+  return (attempt: Attempt, url: string) => {
     const { timeoutMs: allowedMs } = attempt.subscription;
     const timeoutMs = attempt.number === 1 ? Math.min(allowedMs, FORWARD_WITHIN_MS) : allowedMs;
+    // Without a path, those of the destination are used.
     if (attempt.request === undefined) {
-      const headers = options.userAgent === undefined ? "" : headerLine("User-Agent", options.userAgent);
-      return { method: "POST", path: undefined, url, headers, recorded: headers, timeoutMs };
+      return { method: "POST", path: undefined, url, headers: agent, recorded: agent, timeoutMs };
     }
     const kept = readKeptRequest(attempt.request);
     const base = baseOf(url);

@@ -12,7 +12,7 @@ import type { Signer } from "../../model/signature.ts";
 import type { RetryOn } from "../classify-answer.ts";
 import type { RecordedAttempt } from "../destination-kind.ts";
 import { buildData, cloudEventOf, CLOUDEVENTS_TYPE, wrapData } from "../event-data.ts";
-import type { ForwardedRequest } from "../forward.ts";
+import type { prepareForward } from "../forward.ts";
 import type { PreparedAccess } from "../login.ts";
 import { traceLines } from "../outgoing-header.ts";
 import type { DestinationAuthInput } from "../request-settings.ts";
@@ -64,7 +64,7 @@ export interface Prepared {
   /** Our headers that a forwarded request does not have, because it has the sender's; undefined when there are none. */
   leftOut: ReadonlySet<string> | undefined;
   /** Only for subscriptions that forward requests. */
-  forward: ((attempt: Attempt, url: string) => ForwardedRequest) | undefined;
+  forward: ReturnType<typeof prepareForward> | undefined;
 }
 
 /** A request, and what is recorded of it. */
