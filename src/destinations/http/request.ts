@@ -1,4 +1,3 @@
-import { attemptTrace } from "../../model/trace-context.ts";
 import { type EventContent, HOPS_HEADER } from "../../model/event.ts";
 import {
   type HeaderBlock,
@@ -7,65 +6,14 @@ import {
   parseHeaderBlock,
   withoutHeaders,
 } from "../../model/headers.ts";
-import type { KindRecord } from "../../model/outcome.ts";
-import type { Signer } from "../../model/signature.ts";
-import type { RetryOn } from "../classify-answer.ts";
-import type { RecordedAttempt } from "../destination-kind.ts";
 import { buildData, cloudEventOf, CLOUDEVENTS_TYPE, wrapData } from "../event-data.ts";
-import type { prepareForward } from "../forward.ts";
-import type { PreparedAccess } from "../login.ts";
 import { traceLines } from "../outgoing-header.ts";
-import type { DestinationAuthInput } from "../request-settings.ts";
 import type { Attempt } from "../sender.ts";
 import type { HttpRequest } from "../wire/http.ts";
-import { expandUrl, type RequestParts, type RequestTemplates } from "./request-templates.ts";
-
-/** The settings as the sender uses them: with defaults, decrypted, only in memory. */
-export interface HttpDestination {
-  readonly url: string;
-  readonly format: "auto" | "envelope" | "raw" | "cloudevents";
-  readonly signatureHeader: string;
-  readonly retryOn: RetryOn;
-  readonly headers: Readonly<Record<string, string>>;
-  /** CIDRs; when not given, any address that the guard allows. */
-  readonly allowedIps: readonly string[] | undefined;
-  readonly auth: DestinationAuthInput | undefined;
-  /** In lower case; the usual headers when not given. */
-  readonly forwardHeaders: readonly string[] | undefined;
-  /** Whether deliveries to this gateway itself are allowed. */
-  readonly allowOwnUrl: boolean;
-  /** Larger bodies are not sent. */
-  readonly maxBytes: number | undefined;
-  /** Undefined when the event itself is sent. */
-  readonly templates: RequestTemplates | undefined;
-  /** The destination must first agree to get deliveries. */
-  readonly needsPermission: boolean;
-  /** JSON with any other content type is sent as `application/json`. */
-  readonly wantsPlainJson: boolean;
-}
-
-/** What all attempts of one subscription have in common. */
-export interface Prepared {
-  destination: HttpDestination;
-  /** The URL has a placeholder for the event's source. */
-  hasSource: boolean;
-  signer: Signer;
-  /** The header for the signature with a rotation's new secret; undefined when there is none. */
-  nextHeader: string | undefined;
-  /** The name is checked already. */
-  signatureHeader: string;
-  headers: HeaderBlock;
-  /** These and the headers for the destination alone, with the subscription's values masked: any may be a secret. */
-  recorded: HeaderBlock;
-  access: PreparedAccess;
-  findHopProblem: HttpRequest["findHopProblem"];
-  /** Why nothing can be sent at all. */
-  problem: string | undefined;
-  /** Our headers that a forwarded request does not have, because it has the sender's; undefined when there are none. */
-  leftOut: ReadonlySet<string> | undefined;
-  /** Only for subscriptions that forward requests. */
-  forward: ReturnType<typeof prepareForward> | undefined;
-}
+import type { PreparedRequests } from "./prepare.ts";
+import { buildAttemptHeaders } from "./record.ts";
+import { expandUrl, type RequestParts } from "./request-templates.ts";
+import type { HttpDestination } from "./settings.ts";
 
 /** A request, and what is recorded of it. */
 export interface BuiltRequest extends HttpRequest {
@@ -87,7 +35,7 @@ const SOME_JSON = /^[^;]*\+json\s*(;|$)/i;
  * much of the attempt's time rendering them has used.
  */
 export function buildRequest(
-  prepared: Prepared,
+  prepared: PreparedRequests,
   attempt: Attempt,
   startedAt: number,
   parts: RequestParts | undefined,
@@ -192,57 +140,4 @@ function buildEnvelope(event: EventContent): Envelope {
     `"${name}":`,
   ];
   return { head: facts.join(","), data };
-}
-
-/** The facts of an attempt that its headers are built from. */
-interface AttemptFacts {
-  deliveryId: string;
-  eventId: string;
-  eventType: string;
-  /** From 1. */
-  number: number;
-  /** Unix seconds. */
-  startedAtS: number;
-  /** The event came with a trace: its `traceparent` is stored with the other headers. */
-  isTraced?: boolean;
-}
-
-/**
- * Headers that can be calculated from an attempt's other facts. They are sent but not stored: code that shows the
- * attempt builds them again. This saves two thirds of the bytes that each attempt would take.
- */
-export function buildAttemptHeaders(facts: AttemptFacts): HeaderBlock {
-  const { deliveryId, number, startedAtS } = facts;
-  const eventId = headerValue(facts.eventId);
-  const trace = attemptTrace({ id: eventId }, deliveryId, number);
-  return (
-    `X-Webhook-ID: ${deliveryId}\r\nX-Webhook-Event: ${headerValue(facts.eventType)}\r\n` +
-    `X-Webhook-Timestamp: ${startedAtS}\r\nX-Webhook-Attempt: ${number}\r\nwebhook-id: ${eventId}\r\n` +
-    `webhook-timestamp: ${startedAtS}\r\n${facts.isTraced === true ? "" : `traceparent: ${trace}\r\n`}`
-  );
-}
-
-const MAX_SHOWN_TEXT = 8192;
-
-/** Presents the stored request and answer of an attempt. */
-export function presentHttpRecord(record: KindRecord, of: RecordedAttempt): Record<string, unknown> {
-  const { place, address, sent, code, facts, answer } = record;
-  return {
-    url: place ?? null,
-    address: address ?? null,
-    request_headers: presentHeaders(sent, of),
-    response_code: code ?? null,
-    response_headers: facts === undefined ? null : (JSON.parse(facts) as unknown),
-    response_body: answer === undefined ? null : Buffer.from(answer).toString("utf8").slice(0, MAX_SHOWN_TEXT),
-  };
-}
-
-function presentHeaders(headers: string | undefined, of: RecordedAttempt): unknown {
-  if (headers === undefined) return null;
-  // All headers: they are stored so where some of ours were left out.
-  if (headers.startsWith("{")) return JSON.parse(headers);
-  if (headers === "") return {};
-  const { deliveryId, eventId, eventType, number, startedAt } = of;
-  const facts = { deliveryId, eventId, eventType, number, startedAtS: Math.floor(startedAt / 1000) };
-  return parseHeaderBlock(buildAttemptHeaders(facts) + headers);
 }

@@ -1,12 +1,10 @@
-import { isCredentialHeader, headerLine, maskAll, parseHeaderBlock } from "../../model/headers.ts";
+import { isCredentialHeader, maskAll, parseHeaderBlock } from "../../model/headers.ts";
 import { MASK } from "../../model/secrets.ts";
 import { blocked, failed, failedHere, tooLarge, UNSENT, type Outcome } from "../../model/outcome.ts";
-import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { HealthAddress } from "../../model/target-rules.ts";
 import type { HttpClient, HttpResponse, HttpResult } from "../wire/http.ts";
 import { parseObject } from "../json.ts";
-import { findLeftOut } from "../outgoing-header.ts";
 import {
   ONE_BY_ONE,
   type Attempt,
@@ -16,57 +14,25 @@ import {
   type RequestPreview,
 } from "../sender.ts";
 import { toTemplateFacts, unrendered } from "../templated.ts";
-import { buildRequest, type BuiltRequest, type HttpDestination, type Prepared } from "./request.ts";
+import { prepareRequests, type PreparedRequests } from "./prepare.ts";
+import { buildRequest, type BuiltRequest } from "./request.ts";
 import { classify } from "../classify-answer.ts";
-import { prepareForward } from "../forward.ts";
-import { checkPlaces, createRequests, prepareAccess } from "../login.ts";
+import { checkPlaces, createRequests } from "../login.ts";
 import { createPermissions } from "./permission.ts";
 import { type RequestParts, type RequestTemplates, expandUrl, isUrlTemplate } from "./request-templates.ts";
-import type { HttpSettings } from "./settings.ts";
+import type { HttpDestination, HttpSettings } from "./settings.ts";
 
 export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
-  const { client, clock, userAgent, findOwnUrlProblem } = services;
+  const { client, clock } = services;
   const send = createRequests(services);
   const checkHealth = createHealthCheck(services);
   const permissions = createPermissions(services);
-  const prepared = new WeakMap<Subscription, Prepared>();
+  const prepared = new WeakMap<Subscription, PreparedRequests>();
 
-  function prepare(subscription: Subscription): Prepared {
-    const known = prepared.get(subscription);
-    if (known !== undefined) return known;
-    const destination = subscription.destination as HttpDestination;
-    const { signatureHeader } = destination;
-    const isForwarding = subscription.mode === "forward";
-    // When the sender's User-Agent is passed on, ours is only for requests without one.
-    const handsAgentOn = isForwarding && destination.forwardHeaders?.includes("user-agent") === true;
-    const access = prepareAccess(destination, subscription.tenantId);
-    const common = access.hasOwnAgent || handsAgentOn ? "" : headerLine("User-Agent", userAgent);
-    const leftOut = isForwarding ? findLeftOut(destination.forwardHeaders ?? [], signatureHeader.toLowerCase()) : NONE;
-    const token = access.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
-    const made = {
-      destination,
-      hasSource: isUrlTemplate(destination.url),
-      findHopProblem: destination.allowOwnUrl ? undefined : findOwnUrlProblem,
-      signer: createSigner(subscription.secrets, subscription),
-      signatureHeader,
-      nextHeader: subscription.nextSecret === undefined ? undefined : `${signatureHeader}-Next`,
-      headers: common,
-      recorded: common + maskAll(access.originHeaders) + token,
-      access,
-      leftOut: leftOut.size === 0 ? undefined : leftOut,
-      // The gateway's own URL may have changed since the subscription was created.
-      problem: destination.allowOwnUrl ? undefined : findOwnUrlProblem(destination.url),
-      forward: isForwarding
-        ? prepareForward(destination, {
-            userAgent: handsAgentOn && !access.hasOwnAgent ? userAgent : undefined,
-            openCredentials: services.openCredentials,
-          })
-        : undefined,
-    };
-    // Throws when the name is invalid, because it is written below without a check.
-    headerLine(made.signatureHeader, "");
-    prepared.set(subscription, made);
-    return made;
+  function prepare(subscription: Subscription): PreparedRequests {
+    let found = prepared.get(subscription);
+    if (found === undefined) prepared.set(subscription, (found = prepareRequests(subscription, services)));
+    return found;
   }
 
   function sendOne(attempt: Attempt, startedAt: number, done: Done): void {
@@ -174,14 +140,8 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
   return {
     limitsOf: () => ONE_BY_ONE,
     send(attempts, done) {
-      const [attempt] = attempts;
+      const [attempt] = attempts as [Attempt];
       const startedAt = clock.wall();
-      if (attempt === undefined || attempts.length > 1) {
-        setImmediate(() =>
-          done(attempts.map((each) => unsentReport(each, startedAt, failedHere("one delivery at a time")))),
-        );
-        return;
-      }
       const report: Done = (one) => done([one]);
       tryTo(attempt, startedAt, report, () => sendOne(attempt, startedAt, report));
     },
@@ -222,8 +182,6 @@ function tryTo(attempt: Attempt, startedAt: number, done: Done, act: () => void)
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 /** Includes the part of an answer that came before the deadline. */
 function findAnswer(result: HttpResult): HttpResponse | undefined {

@@ -3,6 +3,7 @@ import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
 import type { HealthPlace } from "../../model/target.ts";
 import { findHealth, findPreset, presetSettings, isPresetName } from "../../model/target-rules.ts";
+import type { RetryOn } from "../classify-answer.ts";
 import type { DestinationFacts, PreparedDestination, DestinationKind } from "../destination-kind.ts";
 import { REQUEST_SETTINGS, checkDestinationAuth, checkOwnHeaders, DestinationAuthInput } from "../request-settings.ts";
 import { checkForwardHeaders, namedCredentials } from "../forward.ts";
@@ -21,7 +22,7 @@ import { checkAllowedIps } from "../../model/addresses.ts";
 import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
 import { findSignatureHeaderProblem } from "../outgoing-header.ts";
-import { type HttpDestination, presentHttpRecord } from "./request.ts";
+import { presentHttpRecord } from "./record.ts";
 
 /** The settings of a destination of the kind http. */
 export const HttpSettings = Type.Object(
@@ -87,30 +88,38 @@ export const HttpSettings = Type.Object(
 );
 export type HttpSettings = Static<typeof HttpSettings>;
 
-function toHttpDestination(settings: HttpSettings, { shared, target }: DestinationFacts): HttpDestination {
+/** The settings as the sender uses them: with defaults, decrypted, only in memory. */
+export type HttpDestination = ReturnType<typeof toHttpDestination>;
+
+function toHttpDestination(settings: HttpSettings, { shared, target }: DestinationFacts) {
   const preset = presetSettings({ target: shared.target, retry_on: settings.retry_on }, target);
   const set = fillIn(HttpSettings.properties, settings);
+  const retryOn: RetryOn = {
+    statuses: set.retry_on?.statuses ?? [],
+    sourceStatuses: preset.sourceStatuses,
+    bodyContains: set.retry_on?.body_contains,
+    bodyIs: preset.retryBody,
+    giveUpOn: set.give_up_on ?? [],
+    allOthers: shared.mode === "forward",
+    emptyStatuses: preset.emptyStatuses,
+  };
   return {
     url: set.url,
     format: set.format,
     signatureHeader: set.signature_header,
-    retryOn: {
-      statuses: set.retry_on?.statuses ?? [],
-      sourceStatuses: preset.sourceStatuses,
-      bodyContains: set.retry_on?.body_contains,
-      bodyIs: preset.retryBody,
-      giveUpOn: set.give_up_on ?? [],
-      allOthers: shared.mode === "forward",
-      emptyStatuses: preset.emptyStatuses,
-    },
+    retryOn,
     headers: set.headers ?? {},
     allowedIps: set.allowed_ips ?? undefined,
     auth: set.auth ?? undefined,
     forwardHeaders: set.forward_headers?.map((name) => name.toLowerCase()),
     allowOwnUrl: set.allow_own_url,
+    /** Larger bodies are not sent. */
     maxBytes: preset.maxBytes,
+    /** Undefined when the event itself is sent. */
     templates: prepareTemplates(set),
+    /** The destination must first agree to get deliveries. */
     needsPermission: set.handshake === "cloudevents",
+    /** JSON with any other content type is sent as `application/json`. */
     wantsPlainJson: preset.wantsPlainJson,
   };
 }
