@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { EventContent } from "../model/event.ts";
 import { findMember } from "../model/json.ts";
 import { parseJson, viewOf } from "./json.ts";
+import { oncePer } from "./once-per.ts";
 
 /** An event's bytes as a part of JSON, for formats that several kinds of destinations share. */
 
@@ -9,15 +10,6 @@ export const CLOUDEVENTS_TYPE = "application/cloudevents+json; charset=UTF-8";
 const BRACE = 0x7d;
 const NULL_DATA = Buffer.from("null", "latin1");
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
-const cloudEvents = new WeakMap<EventContent, Uint8Array>();
-
-/** Created once, however many deliveries an event has. */
-export function cloudEventOf(event: EventContent): Uint8Array {
-  let made = cloudEvents.get(event);
-  if (made === undefined) cloudEvents.set(event, (made = buildCloudEvent(event)));
-  return made;
-}
 
 /** A JSON object whose last member is the data. */
 export function wrapData(start: string, data: Uint8Array): Uint8Array {
@@ -30,7 +22,7 @@ export function wrapData(start: string, data: Uint8Array): Uint8Array {
 }
 
 /** CloudEvents 1.0 in the structured mode of its JSON format; all deliveries of an event are the same bytes. */
-function buildCloudEvent(event: EventContent): Uint8Array {
+export const cloudEventOf = oncePer((event: EventContent): Uint8Array => {
   const { name, data } = buildData(event);
   const facts = [
     '"specversion":"1.0"',
@@ -43,7 +35,7 @@ function buildCloudEvent(event: EventContent): Uint8Array {
     `"${name}":`,
   ];
   return wrapData(`{${facts.join(",")}`, data);
-}
+});
 
 /** JSON is inserted byte for byte, so that numbers beyond 2^53 and the order of members are kept. */
 export function buildData(event: EventContent): { name: string; data: Uint8Array } {

@@ -20,7 +20,7 @@ const ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 403, 404, 405,
 const TOO_LARGE = 413;
 const MAX_QUOTED = 300;
 
-export interface JudgeOptions {
+interface JudgeOptions {
   retryOn: RetryOn;
   isClickHouse: boolean;
   rowCount: number;
@@ -78,15 +78,11 @@ const ABOUT_A_ROW: ReadonlySet<number> = new Set([
   6, 25, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 169, 321, 349, 376, 407, 441, 467, 469, 675, 676, 691,
 ]);
 
-export interface InsertFault {
-  /** Whether the exception concerns a row, and not the table, the user or the server. */
-  isAboutRow: boolean;
-  /** The number of the row in the exception, from 0. */
-  row: number | undefined;
-}
-
-/** Undefined when the answer contains no exception. An exception may even follow a status of 200. */
-function findInsertFault({ headers, body }: HttpResponse): InsertFault | undefined {
+/**
+ * Undefined when the answer contains no exception. An exception may even follow a status of 200. `isAboutRow`: it concerns
+ * a row, and not the table, the user or the server; `row` is the number of the row, from 0.
+ */
+function findInsertFault({ headers, body }: HttpResponse) {
   const text = viewOf(body).toString("utf8");
   const code = Number(headers["x-clickhouse-exception-code"] ?? /\bCode: (\d{1,5})\. DB::Exception/.exec(text)?.[1]);
   if (!Number.isInteger(code) || code === 0) return undefined;

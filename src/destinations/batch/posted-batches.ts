@@ -6,6 +6,7 @@ import { blocked, failed, failedHere, postponed } from "../../model/outcome.ts";
 import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import { createRequests, prepareAccess } from "../login.ts";
+import { oncePer } from "../once-per.ts";
 import type { Attempt, SenderServices } from "../sender.ts";
 import { buildInsertUrl, judge } from "./judge.ts";
 import { batchId } from "./rows.ts";
@@ -39,11 +40,10 @@ type PartDone = (result: Verdict & RowResult<RowFacts>) => void;
 export function createPostedBatches(services: SenderServices): SendRows {
   const { clock, userAgent, findOwnUrlProblem } = services;
   const request = createRequests(services);
-  const prepared = new WeakMap<Subscription, ReturnType<typeof prepare>>();
   /** When no row of a rejected batch could be sent within one attempt, the next attempt begins with smaller parts. */
   const pieces = new WeakMap<Subscription, number>();
 
-  function prepare(subscription: Subscription) {
+  const prepare = oncePer((subscription: Subscription) => {
     const to = (subscription.destination as BatchDestination).to as PostedTo;
     const access = prepareAccess(to, subscription.tenantId);
     return {
@@ -56,16 +56,10 @@ export function createPostedBatches(services: SenderServices): SendRows {
       signer: createSigner(subscription.secrets, subscription),
       problem: to.allowOwnUrl ? undefined : findOwnUrlProblem(to.url),
     };
-  }
-
-  function findPrepared(subscription: Subscription) {
-    let found = prepared.get(subscription);
-    if (found === undefined) prepared.set(subscription, (found = prepare(subscription)));
-    return found;
-  }
+  });
 
   async function post(sent: readonly SentRow[], subscription: Subscription, endsAt: number, done: PartDone) {
-    const { to, headers: common, access, signer } = findPrepared(subscription);
+    const { to, headers: common, access, signer } = prepare(subscription);
     const rows = sent.map(({ row }) => row);
     const attempts = sent.map(({ attempt }) => attempt);
     const id = batchId(rows, attempts);
@@ -98,7 +92,7 @@ export function createPostedBatches(services: SenderServices): SendRows {
 
   return (sent, done) => {
     const { subscription } = (sent[0] as SentRow).attempt;
-    const { problem } = findPrepared(subscription);
+    const { problem } = prepare(subscription);
     const { maxRows } = subscription.destination as BatchDestination;
     if (problem !== undefined) return done(sent.map(() => ({ outcome: blocked(problem), fact: { record: {} } })));
     const endsAt = clock.now() + subscription.timeoutMs;

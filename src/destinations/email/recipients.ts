@@ -62,23 +62,21 @@ export function noteAnswer(
   faults: readonly RecipientFault[],
 ): RecipientStates {
   const isFaulty = (address: string) => faults.some((fault) => fault.address === address);
-  const refused = faults.filter(({ isDeferred }) => !isDeferred).map(toStated);
-  const deferred = faults.filter(({ isDeferred }) => isDeferred).map(toStated);
+  const statedOf = (isDeferred: boolean): StatedFault[] =>
+    faults.filter((fault) => fault.isDeferred === isDeferred).map(({ address, answer }) => ({ address, answer }));
   const answered = isTaken ? open.filter((address) => !isFaulty(address)) : [];
   return {
     generation: before.generation,
     accepted: [...before.accepted, ...answered],
-    refused: [...before.refused, ...refused],
+    refused: [...before.refused, ...statedOf(false)],
     // When the message failed before the server was asked for any recipient, the deferred ones stay as they were.
-    deferred: isTaken || faults.length > 0 ? deferred : before.deferred,
+    deferred: isTaken || faults.length > 0 ? statedOf(true) : before.deferred,
   };
 }
 
 function findStates(earlier: readonly KindRecord[] | undefined): RecipientStates | undefined {
   return earlier?.map(readStates).findLast((states) => states !== undefined);
 }
-
-const toStated = ({ address, answer }: RecipientFault): StatedFault => ({ address, answer });
 
 /** Nothing is known about an interrupted attempt. */
 function readStates({ facts }: KindRecord): RecipientStates | undefined {

@@ -7,6 +7,7 @@ import {
   withoutHeaders,
 } from "../../model/headers.ts";
 import { buildData, cloudEventOf, CLOUDEVENTS_TYPE, wrapData } from "../event-data.ts";
+import { oncePer } from "../once-per.ts";
 import { traceLines } from "../outgoing-header.ts";
 import type { Attempt } from "../sender.ts";
 import type { HttpRequest } from "../wire/http.ts";
@@ -106,15 +107,6 @@ interface Payload {
 const JSON_TYPE = "application/json";
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** The part that is the same in all deliveries of an event, created once: an event can have a thousand deliveries. */
-interface Envelope {
-  /** JSON from the second member up to the data. */
-  head: string;
-  data: Uint8Array;
-}
-
-const envelopes = new WeakMap<EventContent, Envelope>();
-
 export function buildPayload(deliveryId: string, event: EventContent, format: HttpDestination["format"]): Payload {
   const isRaw = format === "raw" || (format === "auto" && event.origin === "webhook");
   if (isRaw) return { body: event.body, contentType: event.contentType ?? UNKNOWN_TYPE };
@@ -125,13 +117,8 @@ export function buildPayload(deliveryId: string, event: EventContent, format: Ht
   return { body: wrapData(`{"webhook_id":${JSON.stringify(deliveryId)},${head}`, data), contentType: JSON_TYPE };
 }
 
-function envelopeOf(event: EventContent): Envelope {
-  let envelope = envelopes.get(event);
-  if (envelope === undefined) envelopes.set(event, (envelope = buildEnvelope(event)));
-  return envelope;
-}
-
-function buildEnvelope(event: EventContent): Envelope {
+/** The part that is the same in all deliveries of an event; `head`: JSON from the second member up to the data. */
+const envelopeOf = oncePer((event: EventContent) => {
   const { name, data } = buildData(event);
   const facts = [
     `"event":${JSON.stringify(event.type)}`,
@@ -140,4 +127,4 @@ function buildEnvelope(event: EventContent): Envelope {
     `"${name}":`,
   ];
   return { head: facts.join(","), data };
-}
+});

@@ -14,7 +14,8 @@ import {
   type RequestPreview,
 } from "../sender.ts";
 import { toTemplateFacts, unrendered } from "../templated.ts";
-import { prepareRequests, type PreparedRequests } from "./prepare.ts";
+import { oncePer } from "../once-per.ts";
+import { prepareRequests } from "./prepare.ts";
 import { buildRequest, type BuiltRequest } from "./request.ts";
 import { classify } from "../classify-answer.ts";
 import { checkPlaces, createRequests } from "../login.ts";
@@ -27,13 +28,7 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
   const send = createRequests(services);
   const checkHealth = createHealthCheck(services);
   const permissions = createPermissions(services);
-  const prepared = new WeakMap<Subscription, PreparedRequests>();
-
-  function prepare(subscription: Subscription): PreparedRequests {
-    let found = prepared.get(subscription);
-    if (found === undefined) prepared.set(subscription, (found = prepareRequests(subscription, services)));
-    return found;
-  }
+  const prepare = oncePer((subscription: Subscription) => prepareRequests(subscription, services));
 
   function sendOne(attempt: Attempt, startedAt: number, done: Done): void {
     const { destination, problem } = prepare(attempt.subscription);

@@ -1,7 +1,6 @@
 import { Type, type Static } from "typebox";
 import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
-import type { HealthPlace } from "../../model/target.ts";
 import { findHealth, findPreset, presetSettings, isPresetName } from "../../model/target-rules.ts";
 import type { RetryOn } from "../classify-answer.ts";
 import type { DestinationFacts, PreparedDestination, DestinationKind } from "../destination-kind.ts";
@@ -127,20 +126,16 @@ function toHttpDestination(settings: HttpSettings, { shared, target }: Destinati
 function prepareHttp(settings: HttpSettings, facts: DestinationFacts): PreparedDestination {
   const { shared, target } = facts;
   const destination = toHttpDestination(settings, facts);
+  const { templates, signatureHeader, forwardHeaders } = destination;
   return {
     destination,
     place: settings.url,
-    health: findOwnHealth(settings, shared.target),
+    health: findHealth(settings.health_url, findPreset(shared.target), settings.url),
     retryPolicy: presetSettings({ target: shared.target, retry_on: settings.retry_on }, target).retryPolicy,
-    signatureHeader: destination.signatureHeader,
-    needs: destination.templates && neededBy(destination.templates.list),
-    credentials: shared.mode === "forward" ? namedCredentials(destination.forwardHeaders) : undefined,
-    forwardHeaders: shared.mode === "forward" ? destination.forwardHeaders : undefined,
+    signatureHeader,
+    needs: templates && neededBy(templates.list),
+    ...(shared.mode === "forward" && { credentials: namedCredentials(forwardHeaders), forwardHeaders }),
   };
-}
-
-function findOwnHealth(settings: HttpSettings, target: string | null | undefined): HealthPlace | undefined {
-  return findHealth(settings.health_url, findPreset(target), settings.url);
 }
 
 /**

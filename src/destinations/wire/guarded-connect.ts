@@ -53,7 +53,7 @@ export interface GuardedConnectOptions {
   ca?: string | undefined;
   /** Gets the certificates of destinations. */
   certificates?: Pick<NotedCertificates, "note"> | undefined;
-  /** The proxy for all connections; the guard still checks the destination. */
+  /** When given, the only way out. Proxies in environment variables are ignored; the guard still checks the destination. */
   proxy?: EgressProxy | undefined;
 }
 
