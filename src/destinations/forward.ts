@@ -47,7 +47,7 @@ export function createHeaderChoice(
   const hasUsual = named.has(USUAL_HEADERS);
   const known = new Map<string, boolean>();
 
-  function judge(name: string): boolean {
+  function decide(name: string): boolean {
     if (taken.has(plainHeaderName(name)) || findForwardedNameProblem(name) !== undefined) return false;
     return named.has(name) || (hasUsual && isUsual(name));
   }
@@ -56,7 +56,7 @@ export function createHeaderChoice(
     let isChosen = known.get(name);
     if (isChosen === undefined) {
       if (known.size >= MAX_REMEMBERED) known.clear();
-      known.set(name, (isChosen = judge(name)));
+      known.set(name, (isChosen = decide(name)));
     }
     return isChosen;
   };

@@ -91,7 +91,7 @@ export interface Sender<Settings extends object = object> {
     /** The configuration reserves the kind for the operator: only keys that are bound to no tenant may configure it. */
     readonly isForOperators?: boolean;
     /** Throws or rejects when the settings must not be used here, for example because of a private address. */
-    refuse(settings: Settings): void | Promise<void>;
+    check(settings: Settings): void | Promise<void>;
     /** Warnings about settings whose effect their owner may not expect, as sentences. */
     warnOf?(settings: Settings): readonly string[];
   };

@@ -160,7 +160,7 @@ async function openSubscribers({ config, logger, later }: Start, made: Foundatio
     kinds,
     retryPolicy: toRetryPolicySpec(config.defaultRetryPolicy),
     maxProbeMs,
-    rejectDestination: async (kind, settings) => senders.find(kind.name)?.rules?.refuse(settings),
+    rejectDestination: async (kind, settings) => senders.find(kind.name)?.rules?.check(settings),
     isForOperators: senders.isForOperators,
     warnOfDestination: (kind, settings) => senders.find(kind.name)?.rules?.warnOf?.(settings) ?? [],
     onHeld: (subscription, why) =>

@@ -81,14 +81,14 @@ interface ConnectionLogger {
 
 /** An unreachable broker is retried again and again; only a new error is logged. */
 export function logStates(logger: ConnectionLogger): (connection: NamedConnection) => void {
-  const told = new Map<string, string>();
+  const logged = new Map<string, string>();
   return ({ kind, name, state }) => {
     const key = `${kind} ${name}`;
-    if (state.state === "failed" && told.get(key) !== state.fault.message) {
-      told.set(key, state.fault.message);
+    if (state.state === "failed" && logged.get(key) !== state.fault.message) {
+      logged.set(key, state.fault.message);
       logger.warn({ kind, connection: name, reason: state.fault.message }, "a broker is away, trying again");
     }
-    if (state.state === "connected" && told.delete(key)) {
+    if (state.state === "connected" && logged.delete(key)) {
       logger.info({ kind, connection: name }, "the broker is there again");
     }
   };

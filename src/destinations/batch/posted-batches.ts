@@ -8,7 +8,7 @@ import type { Subscription } from "../../model/subscription.ts";
 import { createRequests, prepareAccess } from "../login.ts";
 import { oncePer } from "../once-per.ts";
 import type { Attempt, SenderServices } from "../sender.ts";
-import { buildInsertUrl, judge } from "./judge.ts";
+import { buildInsertUrl, classifyBatch } from "./classify-batch.ts";
 import { batchId } from "./rows.ts";
 import type { BatchDestination, PostedTo } from "./settings.ts";
 import { type Part, type RowResult, sendInParts, type Verdict } from "./split.ts";
@@ -85,8 +85,8 @@ export function createPostedBatches(services: SenderServices): SendRows {
     request(access, posted, (result) => {
       const options = { retryOn: to.retryOn, isClickHouse: to.insert !== undefined, rowCount: rows.length };
       const status = result.kind === "response" ? result.status : undefined;
-      const { said, ...judgement } = judge(result, { ...options, wall: clock.wall });
-      done({ ...judgement, fact: { status, address: result.address, said, record } });
+      const { said, ...rest } = classifyBatch(result, { ...options, wall: clock.wall });
+      done({ ...rest, fact: { status, address: result.address, said, record } });
     });
   }
 

@@ -72,7 +72,7 @@ export function openBatchSender(services: SenderServices, createFile = createRot
       );
     },
     rules: {
-      refuse(settings) {
+      check(settings) {
         if (settings.path === undefined) checkPlaces(services, "destination.", settings.url ?? "", settings);
         else checkPath(settings.path, batchDir);
       },

@@ -56,7 +56,7 @@ export function findOpen(
 }
 
 /** The states after an attempt to `open`. Without faults, the server accepted the message for all of them. */
-export function noteAnswer(
+export function statesAfter(
   { open, before }: OpenRecipients,
   isTaken: boolean,
   faults: readonly RecipientFault[],
@@ -94,7 +94,7 @@ export interface RecipientFault {
 }
 
 /** The result of a message that the server accepted for at least one recipient. */
-export function judgeAnswer({ rejected }: Answered): { outcome: Outcome; faults: readonly RecipientFault[] } {
+export function resultOfAnswer({ rejected }: Answered): { outcome: Outcome; faults: readonly RecipientFault[] } {
   const faults = rejected.map(toFault);
   const deferred = faults.filter(({ isDeferred }) => isDeferred);
   const named = faults.map(({ address, answer }) => `${address} (${answer})`).join(", ");
@@ -108,7 +108,7 @@ export function judgeAnswer({ rejected }: Answered): { outcome: Outcome; faults:
 }
 
 /** The result of a message that the server accepted for no recipient. */
-export function judgeError(error: SmtpError): { outcome: Outcome; faults: readonly RecipientFault[] } {
+export function resultOfError(error: SmtpError): { outcome: Outcome; faults: readonly RecipientFault[] } {
   const faults = (error.rejectedErrors ?? []).map(toFault);
   return { outcome: outcomeOf(error, faults), faults };
 }

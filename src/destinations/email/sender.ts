@@ -10,11 +10,11 @@ import { checkFields, compose, type MailFields, messageIdOf, takeFromPayload } f
 import { fillTexts, type EmailDestination, type EmailSettings } from "./settings.ts";
 import {
   findOpen,
-  noteAnswer,
+  statesAfter,
   type OpenRecipients,
   type RecipientStates,
-  judgeAnswer,
-  judgeError,
+  resultOfAnswer,
+  resultOfError,
 } from "./recipients.ts";
 import { openSmtpPool, type SmtpResult } from "./smtp-pool.ts";
 import { readFileSync } from "node:fs";
@@ -59,7 +59,7 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     if (run.outcome !== undefined) return;
     const envelope = { from: smtp.from.address, to: recipients.open };
     const sending = pool.send({ owner: subscription.tenantId, envelope, message }, (result) => {
-      const { outcome, states } = judge(result, recipients);
+      const { outcome, states } = conclude(result, recipients);
       const response = "answered" in result ? result.answered.response : undefined;
       run.end(outcome, record({ size: message.length, response, ...states }));
     });
@@ -71,7 +71,7 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     send: (attempts, done) => void frame.begin(attempts, done, sendOne),
     rules: {
       isForOperators: config?.allowTenants !== true,
-      refuse() {
+      check() {
         if (smtp !== undefined) return;
         throw new PosthornError("invalid_field", `kind: ${NO_SERVER}.`, { field: "kind" });
       },
@@ -84,10 +84,10 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
   };
 }
 
-function judge(result: SmtpResult, recipients: OpenRecipients): { outcome: Outcome; states: RecipientStates } {
+function conclude(result: SmtpResult, recipients: OpenRecipients): { outcome: Outcome; states: RecipientStates } {
   const isTaken = "answered" in result;
-  const { outcome, faults } = isTaken ? judgeAnswer(result.answered) : judgeError(result.error);
-  const states = noteAnswer(recipients, isTaken, faults);
+  const { outcome, faults } = isTaken ? resultOfAnswer(result.answered) : resultOfError(result.error);
+  const states = statesAfter(recipients, isTaken, faults);
   // Other recipients had it before: no further recipient can be reached, so the delivery counts as delivered.
   const isLastRefusal = outcome.kind === "refused" && states.accepted.length > 0;
   return { outcome: isLastRefusal ? deliveredWith(`${outcome.error}; the others have it`) : outcome, states };

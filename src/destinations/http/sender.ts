@@ -141,7 +141,7 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
       tryTo(attempt, startedAt, report, () => sendOne(attempt, startedAt, report));
     },
     rules: {
-      refuse(settings) {
+      check(settings) {
         checkPlaces(services, "", expandUrl(settings.url, "source"), settings);
         if (typeof settings.health_url === "string") services.checkUrl(settings.health_url, "health_url");
       },

@@ -13,7 +13,7 @@ import { readDetails } from "../event-data.ts";
 import { createHeaderChooser, type ChooseHeaders, toMessage, writeEvent, type WriteFacts } from "./write-event.ts";
 import {
   type Address,
-  refuseUnsealed,
+  rejectUnsealed,
   warnOfUnsealed,
   type CommonSettings,
   type QueueDestination,
@@ -167,11 +167,11 @@ export function openQueueSender<Destination extends QueueDestination>(
     limitsOf: ({ rateLimitPerMinute }) => (rateLimitPerMinute === undefined ? spec.batch : ONE_BY_ONE),
     send: (attempts, done) => void frame.begin(attempts, done, trySend),
     rules: {
-      refuse(settings) {
+      check(settings) {
         const given = settings as CommonSettings;
         const { connection = DEFAULT_CONNECTION, claim_check: claim } = given;
         rejectUnknown(spec.kind, connection, "destination.connection", connections.find(spec.kind, connection));
-        refuseUnsealed(given, services.messageKey);
+        rejectUnsealed(given, services.messageKey);
         if (claim === undefined || claim === null) return;
         const { connection: account = DEFAULT_CONNECTION } = claim;
         const field = "destination.claim_check.connection";

@@ -104,7 +104,7 @@ export function checkQueueSettings(settings: CommonSettings): FieldProblem[] {
 }
 
 /** Credentials must not be readable on the way: without a key they would be left out. */
-export function refuseUnsealed(
+export function rejectUnsealed(
   settings: Pick<CommonSettings, "forward_headers" | "message_key">,
   key: string | undefined,
 ): void {

@@ -93,8 +93,8 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     if (run.outcome !== undefined) return;
     client.request(toHttp(request, attempt), (result) => {
       const answer = findAnswer(result);
-      const told = { ...facts, ...(answer && gateway.factsOf?.(answer)) };
-      run.end(judge(result, answer, settings), keepAnswer(request.url, told, result));
+      const recorded = { ...facts, ...(answer && gateway.factsOf?.(answer)) };
+      run.end(outcomeOf(result, answer, settings), keepAnswer(request.url, recorded, result));
     });
   }
 
@@ -113,7 +113,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     };
   }
 
-  function judge(result: HttpResult, answer: GatewayAnswer | undefined, settings: SmsSettings): Outcome {
+  function outcomeOf(result: HttpResult, answer: GatewayAnswer | undefined, settings: SmsSettings): Outcome {
     const gateway = GATEWAYS[settings.gateway];
     const outcome = classify(result, NO_RETRIES, clock.wall);
     if (answer === undefined) return outcome;
@@ -131,7 +131,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     send: (attempts, done) => void frame.begin(attempts, done, sendOne),
     rules: {
       isForOperators: config?.allowTenants !== true,
-      async refuse(settings) {
+      async check(settings) {
         const url = GATEWAYS[settings.gateway].urlOf(settings).replaceAll(TAGS, "x");
         checkPlaces(services, "destination.", url);
         const { to } = settings;

@@ -76,7 +76,7 @@ export function createAddressGuard(options: AddressGuardOptions) {
   return {
     /** Whether any private address was opened: then names of private networks may be used too. */
     opensPrivate: opensAll || openedRanges.length > 0,
-    judge(address: string): Verdict {
+    check(address: string): Verdict {
       let known = cache.get(address);
       if (known === undefined) {
         const bytes = parseIp(address);
@@ -150,7 +150,7 @@ export function findProblem(url: URL, rules: DestinationRules): string | undefin
 
 /** Also used for the addresses that a name resolves to: only the address tells whether the port is allowed there. */
 export function findAddressProblem(address: string, port: number, guard: AddressGuard): string | undefined {
-  const verdict = guard.judge(address);
+  const verdict = guard.check(address);
   if (!verdict.allowed) return verdict.reason;
   return verdict.opened ? undefined : findPortProblem(port);
 }
@@ -229,7 +229,7 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
     /** Returns why a destination may not be used; undefined when it leads elsewhere, as far as is known without DNS. */
     findProblem,
     /** Called when the server listens: its port may be any free one. */
-    noteListening(url: string): void {
+    recordListening(url: string): void {
       ownPort = portOf(new URL(url));
     },
   };

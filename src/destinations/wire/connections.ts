@@ -165,12 +165,12 @@ export function openConnections(options: ConnectionsOptions) {
     pool.host.open -= 1;
     if (idle.has(slot)) {
       pool.idle.splice(pool.idle.indexOf(slot), 1);
-      noteUsed(slot);
+      recordUse(slot);
     }
     slot.destroy();
   }
 
-  function noteUsed(slot: Slot): void {
+  function recordUse(slot: Slot): void {
     const { host } = slot.pool;
     idle.delete(slot);
     host.idle -= 1;
@@ -313,7 +313,7 @@ export function openConnections(options: ConnectionsOptions) {
       if (pool.idle.length > 0 && mayUse(pool.host, waiter.owner)) {
         const now = clock.now();
         for (let slot = pool.idle.pop(); slot !== undefined; slot = pool.idle.pop()) {
-          noteUsed(slot);
+          recordUse(slot);
           if (slot.keptUntil > now) return give(slot, waiter);
           closeSlot(slot);
         }

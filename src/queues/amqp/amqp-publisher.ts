@@ -45,7 +45,7 @@ export function openAmqpPublisher(exchange: string, link: Reconnecting<ChannelMo
         open.maxBytes = findMaxBytes(error);
       });
       channel.on("close", () => (opening = undefined));
-      channel.on("return", (message) => noteReturn(open.inFlight, message));
+      channel.on("return", (message) => recordReturn(open.inFlight, message));
       return open;
     } catch (error) {
       opening = undefined;
@@ -111,7 +111,7 @@ export function openAmqpPublisher(exchange: string, link: Reconnecting<ChannelMo
  * A return comes before its confirm, and returns come in the order of publishing. Two messages with the same key and id
  * are routed alike, so it does not matter which of them a return means.
  */
-function noteReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Message): void {
+function recordReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Message): void {
   for (const one of inFlight) {
     if (one.isReturned || one.id !== properties.messageId || one.routingKey !== fields.routingKey) continue;
     one.isReturned = true;

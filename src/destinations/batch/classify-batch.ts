@@ -6,7 +6,7 @@ import type { Verdict } from "./split.ts";
 import type { PostedTo } from "./settings.ts";
 
 /** What an answer means for the rows that were posted. */
-export type Judgement = Verdict & {
+export type BatchResult = Verdict & {
   outcome: Outcome;
   /** The reason that the destination gives. Kept apart from the error, because not everybody may see answers. */
   said?: string | undefined;
@@ -20,14 +20,14 @@ const ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 403, 404, 405,
 const TOO_LARGE = 413;
 const MAX_QUOTED = 300;
 
-interface JudgeOptions {
+interface BatchFacts {
   retryOn: RetryOn;
   isClickHouse: boolean;
   rowCount: number;
   wall: () => number;
 }
 
-export function judge(result: HttpResult, { retryOn, isClickHouse, rowCount, wall }: JudgeOptions): Judgement {
+export function classifyBatch(result: HttpResult, { retryOn, isClickHouse, rowCount, wall }: BatchFacts): BatchResult {
   const outcome = classify(result, retryOn, wall);
   if (result.kind !== "response") return { verdict: "stopped", outcome };
   const fault = isClickHouse ? findInsertFault(result) : undefined;
