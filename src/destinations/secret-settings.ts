@@ -46,10 +46,10 @@ export function secretSettings<Settings extends object>(
       mapSecrets(given, (field, value) =>
         value === MASK ? ((stored as Fields)[field] ?? value) : value,
       ) as Partial<Settings>,
-    findCarried: (given, stored, isWhole) => findCarried(given as Fields, stored as Fields, isWhole),
+    findCarried: (given, stored, isWhole) => findCarried(given, stored as Fields, isWhole),
     rejectCarried(given, stored, isWhole) {
       if (!place.some((field) => given[field] !== undefined && given[field] !== stored[field])) return;
-      const field = findCarried(given as Fields, stored as Fields, isWhole);
+      const field = findCarried(given, stored as Fields, isWhole);
       if (field === undefined) return;
       throw new PosthornError("invalid_field", `${field}: the destination has changed; give it again.`, { field });
     },
