@@ -229,10 +229,7 @@ function decodeFully(segment: string): string {
   return text;
 }
 
-/**
- * A request line is read as Latin-1, so characters beyond that cannot come from one; they become the replacement
- * character.
- */
+/** Characters beyond Latin-1 cannot come from a request line; they become the replacement character. */
 function encodeBytes(character: string): string {
   const code = character.charCodeAt(0);
   if (code > 0xff) return "%EF%BF%BD";

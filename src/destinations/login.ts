@@ -239,10 +239,7 @@ function readAnswer(result: HttpResult): ReadAnswer {
   return { token, lifetimeS: lifetimeS - Math.min(MAX_MARGIN_S, lifetimeS * 0.2) };
 }
 
-/**
- * A failure of the token endpoint says nothing about the destination: the delivery is retried and does not become a
- * dead letter.
- */
+/** Says nothing about the destination: the delivery is retried and does not become a dead letter. */
 function fail(reason: string): ReadAnswer {
   return { failure: { kind: "unreachable", error: `token endpoint: ${reason}` } };
 }

@@ -107,10 +107,7 @@ export interface Sender<Settings extends object = object> {
   };
   /** For queues. */
   readonly queue?: {
-    /**
-     * How many delivered messages are still in the queue; undefined when this cannot be known. Rejects while the broker
-     * cannot be reached.
-     */
+    /** How many messages are still in the queue, if this can be known. Rejects while there is no connection. */
     countWaiting(subscription: Subscription): Promise<number | undefined>;
     /** Whether somebody may hold messages that this number does not include. */
     mayHoldMore(subscription: Subscription): boolean;

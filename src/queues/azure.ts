@@ -20,10 +20,7 @@ export async function loadOptional<Module>(name: OptionalPackage, load: () => Pr
   }
 }
 
-/**
- * The error of `DefaultAzureCredential` when it finds no identity, or a refused one. `place`: the service that needs
- * it.
- */
+/** `DefaultAzureCredential` found no identity, or one that is rejected. `place`: the service that needs it. */
 export function findIdentityFault(error: unknown, place: string): BrokerFault | undefined {
   if (!(error instanceof Error) || !/(?:Credential\w*|Authentication)Error$/.test(error.name)) return undefined;
   const advice =

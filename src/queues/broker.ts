@@ -16,10 +16,7 @@ export interface BrokerConnection<Needed = never> {
   openPublisher(destination: string): Publisher;
   depth(queue: string): Promise<QueueDepth>;
   openParked(place: ParkedPlace): ParkedQueue;
-  /**
-   * The bodies of all messages in a queue or parked from it, held ones included. Undefined when it is not certain that
-   * these are all.
-   */
+  /** All bodies in a queue or parked from it, held ones included. Undefined unless these are surely all. */
   seeAll(queue: string, where: "waiting" | "parked"): Promise<readonly Buffer[] | undefined>;
   /** Creates missing parts. Rejects with a BrokerFault when one exists with other settings. */
   declare(needed: Needed): Promise<void>;
@@ -73,10 +70,7 @@ export interface TakerOptions {
   sessions: boolean;
 }
 
-/**
- * A consumer of one queue. It reconnects automatically. Messages that were received over a lost connection are delivered
- * again.
- */
+/** A consumer of one queue. It reconnects by itself. Messages of a lost connection are delivered again. */
 export interface Taker {
   readonly limits: HoldLimits;
   /**

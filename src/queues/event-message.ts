@@ -16,10 +16,7 @@ export interface BusEvent {
   publishedAt: number;
 }
 
-/**
- * Undefined when the body is not a JSON object: this format has no place for others. The body's bytes are inserted
- * unchanged.
- */
+/** Undefined when the body is not a JSON object, which this format needs. Its bytes are inserted unchanged. */
 export function writeBusEvent({
   event,
   sourceId,

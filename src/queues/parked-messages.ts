@@ -76,10 +76,7 @@ export async function requeueParked(queue: ParkedQueue, filter: ParkedFilter): P
   });
 }
 
-/**
- * Deletes nothing unless the number of messages equals `count`. No broker counts by reason: with a reason, the held
- * messages are counted.
- */
+/** Deletes nothing unless there are `count` messages. No broker counts by reason: then the held ones count. */
 export async function purgeParked(queue: ParkedQueue, filter: ParkedFilter, count: number): Promise<Purged> {
   const current = isFiltering(filter) ? undefined : await queue.count();
   if (current !== undefined && current !== count) return { current };

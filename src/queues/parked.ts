@@ -1,10 +1,7 @@
 import { settledBy } from "./broker-fault.ts";
 import type { ReceivedMessage, Settled } from "./broker.ts";
 
-/**
- * The parked messages of one queue, for every kind of broker: in a poison queue, a dead-letter queue or a queue behind
- * a DLX.
- */
+/** The parked messages of one queue: in a poison queue, a dead-letter queue or a queue behind a DLX. */
 export interface ParkedQueue {
   readonly limits: ParkedLimits;
   /** The broker's current count. */

@@ -12,10 +12,7 @@ export type BatchResult = Verdict & {
   said?: string | undefined;
 };
 
-/**
- * These statuses concern the request and no row: with the right password, or once the table exists, the rows are
- * accepted.
- */
+/** These concern the request and no row: with the right password, or once the table exists, rows are accepted. */
 const ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 411, 421, 426, 431, 451]);
 const TOO_LARGE = 413;
 const MAX_QUOTED = 300;

@@ -84,10 +84,7 @@ interface DkimKey {
   readonly key: string;
 }
 
-/**
- * The same for all attempts of a delivery, and another after a replay: a mail server that already has the message may
- * drop the repetition.
- */
+/** The same for all attempts of a delivery, another after a replay: mail servers may drop repetitions. */
 export function messageIdOf({ event, deliveryId, generation }: Attempt, origin: string, from: MailAddress): string {
   const facts = [origin, event.originId ?? event.id, deliveryId, generation].join("\0");
   const digest = createHash("sha256").update(facts).digest("hex").slice(0, 40);

@@ -39,10 +39,7 @@ export function createPermissions({ client, clock, userAgent, publicHost: origin
   }
 
   return {
-    /**
-     * Calls `done` with the reason why nothing may be sent, or with undefined. A permission is requested again after a
-     * day.
-     */
+    /** Calls `done` with the reason why nothing may be sent, or undefined. Asks again after a day. */
     ask(subscription: Subscription, url: string, access: PreparedAccess, done: Done): void {
       const before = known.get(subscription);
       if (before?.waiting !== undefined) return void before.waiting.push(done);

@@ -138,10 +138,7 @@ function prepareHttp(settings: HttpSettings, facts: DestinationFacts): PreparedD
   };
 }
 
-/**
- * All settings, also those that were not given. All header values are hidden: only the destination knows which are
- * credentials.
- */
+/** All settings. All header values are hidden: only the destination knows which are credentials. */
 function presentHttp(settings: HttpSettings): Record<string, unknown> {
   return fillIn(
     HttpSettings.properties,

@@ -15,10 +15,7 @@ import {
   type QueueSending,
 } from "./settings.ts";
 
-/**
- * Routing keys of RabbitMQ, built from a text in which `{event_type}` and similar placeholders stand for values of the
- * event.
- */
+/** Routing keys of RabbitMQ: `{event_type}` and similar placeholders stand for values of the event. */
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 /** The limit of AMQP 0-9-1. */

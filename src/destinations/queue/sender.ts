@@ -229,10 +229,7 @@ function createLargeBodies(connections: Connections) {
       }
       return check;
     },
-    /**
-     * The same for all attempts of a delivery, until a restart; differs for a replay. Nobody can guess it from the
-     * messages that they see.
-     */
+    /** The same for all attempts of a delivery until a restart, another for a replay; nobody can guess it. */
     nameOf({ deliveryId, generation }: Attempt): string {
       return createHmac("sha256", nameKey).update(`${deliveryId}\0${generation}`).digest("base64url");
     },

@@ -79,9 +79,7 @@ export interface QueueSending<Destination extends QueueDestination> {
   batch: BatchLimits;
   /** The publisher of the connection and the subject or routing key; a text says why there is none. */
   address(destination: Destination, attempt: Attempt): Address | string;
-  /**
-   * What it means when nothing is bound to a routing key: with a topic, nobody listens; otherwise our queue is missing.
-   */
+  /** When nothing is bound to a routing key: with a topic, nobody listens; otherwise our queue is missing. */
   isTopic(destination: Destination): boolean;
   /** The queue whose messages can be counted; undefined when they spread over queues of others. */
   queueOf(destination: Destination): string | undefined;

@@ -189,10 +189,7 @@ interface OwnUrlsOptions {
   listAddresses: () => readonly string[];
 }
 
-/**
- * The URLs where this gateway receives webhooks: a subscription that delivers there creates a loop, unless it is
- * allowed to.
- */
+/** The URLs where this gateway receives webhooks: a subscription that delivers there may create a loop. */
 export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsOptions) {
   const outside = publicUrl === undefined ? undefined : new URL(publicUrl);
   let ownPort = port;

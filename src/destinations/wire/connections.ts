@@ -281,9 +281,7 @@ export function openConnections(options: ConnectionsOptions) {
     return (starved.length > 0 && open.size >= max) || (host.starved.length > 0 && host.open >= perHost);
   }
 
-  /**
-   * A little less than the destination said, so that it does not close the connection while a request is on its way.
-   */
+  /** A little less than the destination said: it must not close the connection while a request is on its way. */
   function keptFor(saidMs: number | undefined): number {
     return saidMs === undefined ? options.keepAliveMs : Math.min(Math.max(0, saidMs - 1000), MAX_KEEP_ALIVE_MS);
   }

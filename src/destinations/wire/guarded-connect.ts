@@ -63,9 +63,7 @@ const HTTPS_PORT = 443;
 /** How many addresses of a name are tried when the proxy cannot reach the first. */
 const MAX_TUNNEL_TRIES = 3;
 
-/**
- * Received bytes stay here until `onRead` returns: a new buffer for each read would be most of a request's allocations.
- */
+/** Holds received bytes until `onRead` returns: a buffer for each read would be most of the allocations. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 function onread({ onRead }: Peer): OnReadOpts {
@@ -80,10 +78,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
   const { guard, clock, timeoutMs, lookup, ca, proxy } = options;
   let context: SecureContext | undefined;
 
-  /**
-   * One forbidden address makes the whole answer invalid: otherwise an attacker could mix one in and wait for a lucky
-   * try.
-   */
+  /** One forbidden address makes the whole answer invalid: an attacker could mix one in and wait for a lucky try. */
   function check(to: Peer, addresses: readonly LookupAddress[]): LookupAddress[] | Error {
     for (const { address } of addresses) {
       const problem = findAddressProblem(address, to.port, guard);

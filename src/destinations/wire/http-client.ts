@@ -117,10 +117,7 @@ const TEXT_TIMEOUT_MS = 5000;
 const NOTHING = new Uint8Array(0);
 const TEXT_HEADERS = { accept: "*/*", "user-agent": "Posthorn" };
 
-/**
- * Fetches small texts such as certificates. A failure is the gateway's problem and not the caller's: the caller may
- * retry.
- */
+/** Fetches small texts such as certificates. A failure is the gateway's problem: the caller may retry. */
 export function createFetchText(client: Pick<HttpClient, "request">): (url: string) => Promise<string> {
   return (url) =>
     new Promise((resolve, reject) => {

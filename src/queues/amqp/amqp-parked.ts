@@ -162,10 +162,7 @@ function findTime(headers: Readonly<Record<string, unknown>>, { time }: Death): 
 
 const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, PARK_TIME];
 
-/**
- * The headers from before the message was parked, and how it had come: its routing key is now the queue's name, without
- * an exchange.
- */
+/** The headers from before it was parked, and how it had come: the copy is published straight to a queue. */
 function withoutParking(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const death = findDeath(headers);
   const [subject, exchange] = [readText(death["routing-keys"]?.[0]), readText(death.exchange)];

@@ -44,10 +44,7 @@ function fitIdentity(text: string): string {
   return fits(text) ? text : `sha256_${createHash("sha256").update(text, "utf8").digest("base64url")}`;
 }
 
-/**
- * The properties of a message that came from RabbitMQ, for a copy. RabbitMQ refuses a `user_id` that is not the
- * publisher's own.
- */
+/** The properties of a received message, for a copy. RabbitMQ rejects a `user_id` that is not the publisher's. */
 export function givenOf(properties: MessageProperties): Options.Publish {
   const given = Object.entries(properties).filter(([name, value]) => name !== "userId" && value !== undefined);
   return Object.fromEntries(given);

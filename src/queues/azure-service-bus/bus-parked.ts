@@ -97,10 +97,7 @@ export async function seeAllOfBus(
   }
 }
 
-/**
- * The package uses its own type for numbers larger than JavaScript's: this one is derived from a number that it
- * returned.
- */
+/** The package has a type of its own for large numbers: this one is derived from a number that it returned. */
 async function findNumber(receiver: ServiceBusReceiver, after: string) {
   const [first] = await receiver.peekMessages(1);
   const { sequenceNumber } = first ?? {};

@@ -11,10 +11,7 @@ import type {
   ServiceBusReceiver,
 } from "@azure/service-bus";
 
-/**
- * The service renews locks for as long as it is asked to; with its default and usual settings they last at least this
- * long.
- */
+/** The service renews locks for as long as it is asked to; with usual settings they last at least this long. */
 export const BUS_HOLD_LIMITS: HoldLimits = { holdMs: 30_000, canRenew: true, canDelayRetry: false };
 
 interface BusTakerOptions extends TakerOptions {
@@ -116,10 +113,7 @@ export function openBusTaker(options: BusTakerOptions): Taker {
     if (ended.held.size === 0) await paused;
   }
 
-  /**
-   * Returns waiting messages if the receiver still can; otherwise the service delivers them again when their lock
-   * expires.
-   */
+  /** Messages that the receiver can no longer return are delivered again when their lock expires. */
   async function stop(): Promise<void> {
     const ended = [...resting, ...(current === undefined ? [] : [current])];
     current = undefined;
@@ -169,9 +163,7 @@ const IDLE_MS = 250;
 const SHORTEST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2000;
 
-/**
- * There is no session, or another receiver was faster. The package has no better error when the link is closed at once.
- */
+/** There is no session, or another receiver was faster. The package has no better error for some of these. */
 function isNoneNow({ code, message }: ServiceBusError): boolean {
   return code === "ServiceTimeout" || code === "SessionCannotBeLocked" || message.startsWith("INTERNAL ERROR");
 }

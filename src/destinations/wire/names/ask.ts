@@ -29,10 +29,7 @@ const OTHER_FAMILY_MS = 1000;
 const NO_SUCH_NAME: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
 export function createAskServers({ clock, candidatesOf, timeoutMs, servers }: AskServersOptions): AskServers {
-  /**
-   * A resolver for each lookup: only then can a lookup be cancelled alone, and changes of the system's servers take
-   * effect.
-   */
+  /** One for each lookup: only so can it be cancelled alone, and changes of the system's servers take effect. */
   function openResolver(): Resolver {
     // The second try gets twice the time of the first.
     const resolver = new Resolver({ timeout: Math.floor(timeoutMs / (2 ** TRIES - 1)), tries: TRIES });

@@ -5,10 +5,7 @@ import { createWaitingLine, type Waiting } from "../waiting-line.ts";
 import { type Answer, type AskServers, createAskServers, createAskSystem, type SystemLookup } from "./ask.ts";
 import { createHostsFile, createSearchDomains, HOSTS_FILE, RESOLVER_FILE } from "./system-files.ts";
 
-/**
- * Looks up all addresses of a name on behalf of a tenant. Calls `done` once, always asynchronously, unless it is
- * cancelled.
- */
+/** Looks up all addresses of a name for a tenant. Calls `done` once, asynchronously, unless it is cancelled. */
 export type Lookup = (hostname: string, owner: string, done: LookupDone) => Asking | void;
 
 export type LookupDone = (error: Error | null, addresses: readonly LookupAddress[]) => void;
@@ -30,10 +27,7 @@ export interface NameLookupOptions {
   limits?: Partial<typeof LIMITS> | undefined;
 }
 
-/**
- * Maximum numbers of running lookups, in all and for one tenant, and of known names. Further lookups wait, and tenants
- * take turns.
- */
+/** Maximum numbers of running lookups and of known names. Further lookups wait, and tenants take turns. */
 const LIMITS = { running: 128, runningPerOwner: 8, names: 10_000 };
 /** Less than the time for connecting. */
 const TIMEOUT_MS = 4000;
@@ -68,10 +62,7 @@ interface Turn extends Waiting {
 
 export type NameLookup = ReturnType<typeof openNameLookup>;
 
-/**
- * Looks up the names of destinations. Users choose them, and the servers that answer for them may be slow, dead or
- * hostile.
- */
+/** Users choose the names of destinations: the servers that answer for them may be slow, dead or hostile. */
 export function openNameLookup(options: NameLookupOptions) {
   const { clock, hostsFile = HOSTS_FILE, resolverFile = RESOLVER_FILE, timeoutMs = TIMEOUT_MS, servers } = options;
   const limits = { ...LIMITS, ...options.limits };
@@ -102,10 +93,7 @@ export function openNameLookup(options: NameLookupOptions) {
     }
   }
 
-  /**
-   * The lookup continues when nobody waits any more: with its answer, a slow name need not be looked up again and
-   * again.
-   */
+  /** Continues when nobody waits any more: so a slow name need not be looked up again and again. */
   function start(search: Search, owner: string): void {
     search.isRunning = true;
     runningOf.set(owner, (runningOf.get(owner) ?? 0) + 1);
