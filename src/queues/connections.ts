@@ -74,13 +74,10 @@ export function createConnections({ connections, label, clock, random, onState }
   };
 }
 
-interface ConnectionLogger {
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-}
-
 /** An unreachable broker is retried again and again; only a new error is logged. */
-export function logStates(logger: ConnectionLogger): (connection: NamedConnection) => void {
+export function logStates(
+  logger: Record<"info" | "warn", (facts: object, message: string) => void>,
+): (connection: NamedConnection) => void {
   const logged = new Map<string, string>();
   return ({ kind, name, state }) => {
     const key = `${kind} ${name}`;
