@@ -1,5 +1,5 @@
 import { PosthornError } from "../../model/errors.ts";
-import { DELIVERED, deliveredWith, failed, refused, type Outcome } from "../../model/outcome.ts";
+import { DELIVERED, failed, refused, type Outcome } from "../../model/outcome.ts";
 import { describeServer, parseSmtpUrl, parseMailAddress } from "../../model/mail.ts";
 import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { keepOwnRecord } from "../own-record.ts";
@@ -8,15 +8,8 @@ import { renderAll, unrendered } from "../templated.ts";
 import { createTenantRates } from "../message-rates.ts";
 import { checkFields, compose, type MailFields, messageIdOf, takeFromPayload } from "./compose.ts";
 import { fillTexts, type EmailDestination, type EmailSettings } from "./settings.ts";
-import {
-  findOpen,
-  statesAfter,
-  type OpenRecipients,
-  type RecipientStates,
-  resultOfAnswer,
-  resultOfError,
-} from "./recipients.ts";
-import { openSmtpPool, type SmtpResult } from "./smtp-pool.ts";
+import { conclude, findOpen } from "./recipients.ts";
+import { openSmtpPool } from "./smtp-pool.ts";
 import { readFileSync } from "node:fs";
 
 const NO_SERVER = "no SMTP server is configured; set POSTHORN_SMTP_URL and POSTHORN_SMTP_FROM";
@@ -82,15 +75,6 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
       return Promise.resolve();
     },
   };
-}
-
-function conclude(result: SmtpResult, recipients: OpenRecipients): { outcome: Outcome; states: RecipientStates } {
-  const isTaken = "answered" in result;
-  const { outcome, faults } = isTaken ? resultOfAnswer(result.answered) : resultOfError(result.error);
-  const states = statesAfter(recipients, isTaken, faults);
-  // Other recipients had it before: no further recipient can be reached, so the delivery counts as delivered.
-  const isLastRefusal = outcome.kind === "refused" && states.accepted.length > 0;
-  return { outcome: isLastRefusal ? deliveredWith(`${outcome.error}; the others have it`) : outcome, states };
 }
 
 /** Undefined when no SMTP server is configured. */

@@ -67,7 +67,10 @@ describe("an account that goes away and comes back", () => {
     expect((await connection.check(queue)).differences).toEqual([]);
     const service = QueueServiceClient.fromConnectionString(connectionString);
     for (const name of [queue, poisonQueueOf(queue)]) await service.deleteQueue(name);
-    expect((await connection.check(queue)).differences).toEqual([`queue ${queue} is missing`, `queue ${queue}-poison is missing`]);
+    expect((await connection.check(queue)).differences).toEqual([
+      `queue ${queue} is missing`,
+      `queue ${queue}-poison is missing`,
+    ]);
     await connection.declare(queue);
     expect((await connection.check(queue)).differences).toEqual([]);
   });
