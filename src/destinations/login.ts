@@ -94,11 +94,10 @@ const USELESS_MS = 10_000;
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
 /**
- * Sends requests. Where `Authorization` must be fetched: with a token (OAuth 2.0 client credentials, RFC 6749 §4.4), and
- * after a 401 once more with a new token,
+ * Sends requests with a token (OAuth 2.0 client credentials, RFC 6749 §4.4), and after a 401 once more with a new token:
  * all within the time of the request. Tokens are kept while they are valid, and requested once for all that wait.
  */
-export function createRequests({ client: http, clock, userAgent }: SenderServices) {
+export function createTokenRequests({ client: http, clock, userAgent }: SenderServices) {
   const entries = new Map<string, Entry>();
 
   function findEntry(id: string): Entry {
@@ -183,10 +182,7 @@ export function createRequests({ client: http, clock, userAgent }: SenderService
     );
   }
 
-  return ({ tokenClient }: PreparedAccess, request: Request, done: (result: HttpResult) => void): void => {
-    if (tokenClient === undefined) http.request(request, done);
-    else requestWithToken(tokenClient, request, done);
-  };
+  return requestWithToken;
 }
 
 function buildTokenRequest(

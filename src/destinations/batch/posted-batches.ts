@@ -5,7 +5,8 @@ import { HOPS_HEADER } from "../../model/event.ts";
 import { blocked, failed, failedHere, postponed } from "../../model/outcome.ts";
 import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
-import { createRequests, prepareAccess } from "../login.ts";
+import { createTokenRequests, prepareAccess } from "../login.ts";
+import type { HttpResult } from "../wire/http.ts";
 import { oncePer } from "../once-per.ts";
 import type { Attempt, SenderServices } from "../sender.ts";
 import { buildInsertUrl, classifyBatch } from "./classify-batch.ts";
@@ -38,8 +39,8 @@ type PartDone = (result: Verdict & RowResult<RowFacts>) => void;
 
 /** Posts batches. A rejected batch is posted again in parts. */
 export function createPostedBatches(services: SenderServices): SendRows {
-  const { clock, userAgent, findOwnUrlProblem } = services;
-  const request = createRequests(services);
+  const { client, clock, userAgent, findOwnUrlProblem } = services;
+  const requestWithToken = createTokenRequests(services);
   /** When no row of a rejected batch could be sent within one attempt, the next attempt begins with smaller parts. */
   const pieces = new WeakMap<Subscription, number>();
 
@@ -70,7 +71,7 @@ export function createPostedBatches(services: SenderServices): SendRows {
     const own =
       `Idempotency-Key: ${id}\r\nwebhook-id: ${id}\r\nwebhook-timestamp: ${startedAtS}\r\n` +
       `webhook-signature: ${signer.sign(id, startedAtS, body).standard}\r\n${HOPS_HEADER}: ${hops}\r\n`;
-    const posted = {
+    const request = {
       method: "POST",
       url: to.insert === undefined ? to.url : buildInsertUrl(to.url, to.insert, id),
       headers: own + common,
@@ -82,12 +83,15 @@ export function createPostedBatches(services: SenderServices): SendRows {
       findHopProblem: to.allowOwnUrl ? undefined : findOwnUrlProblem,
     };
     const record = { batch_id: id, rows: rows.length, bytes: body.length };
-    request(access, posted, (result) => {
+    const report = (result: HttpResult) => {
       const options = { retryOn: to.retryOn, isClickHouse: to.insert !== undefined, rowCount: rows.length };
       const status = result.kind === "response" ? result.status : undefined;
       const { said, ...rest } = classifyBatch(result, { ...options, wall: clock.wall });
       done({ ...rest, fact: { status, address: result.address, said, record } });
-    });
+    };
+    const { tokenClient } = access;
+    if (tokenClient === undefined) client.request(request, report);
+    else requestWithToken(tokenClient, request, report);
   }
 
   return (sent, done) => {

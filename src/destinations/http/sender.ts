@@ -18,14 +18,14 @@ import { oncePer } from "../once-per.ts";
 import { prepareRequests } from "./prepare.ts";
 import { buildRequest, type BuiltRequest } from "./request.ts";
 import { classify } from "../classify-answer.ts";
-import { checkPlaces, createRequests } from "../login.ts";
+import { checkPlaces, createTokenRequests } from "../login.ts";
 import { createPermissions } from "./permission.ts";
 import { type RequestParts, type RequestTemplates, expandUrl, isUrlTemplate } from "./request-templates.ts";
 import type { HttpDestination, HttpSettings } from "./settings.ts";
 
 export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
   const { client, clock } = services;
-  const send = createRequests(services);
+  const requestWithToken = createTokenRequests(services);
   const checkHealth = createHealthCheck(services);
   const permissions = createPermissions(services);
   const prepare = oncePer((subscription: Subscription) => prepareRequests(subscription, services));
@@ -113,7 +113,9 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
         },
       });
     };
-    send(prepared.access, request, report);
+    const { tokenClient } = prepared.access;
+    if (tokenClient === undefined) client.request(request, report);
+    else requestWithToken(tokenClient, request, report);
   }
 
   /** The request that would be passed to the client. A preview requests no token, and shows no credentials. */
