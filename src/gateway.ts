@@ -168,7 +168,7 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
   await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
   loopLag.restart();
-  ownUrls.noteListening(url);
+  ownUrls.recordListening(url);
   // Not earlier: a start that fails before this line would create a key that nobody sees.
   const newAdminKey = keys.hasAny ? undefined : await makeAdminKey(made, config.publicUrl ?? url);
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");

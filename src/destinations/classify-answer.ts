@@ -10,15 +10,16 @@ import {
   type Outcome,
 } from "../model/outcome.ts";
 import { parseRetryAfter } from "../model/retry-policy.ts";
+import { viewOf } from "./json.ts";
 import type { HttpResponse, HttpResult } from "./wire/http.ts";
 
 /** Additional answers that count as failures to retry. */
 export interface RetryOn {
   readonly statuses: readonly number[];
   /** Statuses which mean that the destination does not know the event's source, or not yet. */
-  readonly sourceStatuses: readonly number[];
-  readonly bodyContains: string | undefined;
-  readonly bodyIs: string | undefined;
+  readonly sourceStatuses?: readonly number[] | undefined;
+  readonly bodyContains?: string | undefined;
+  readonly bodyIs?: string | undefined;
   /** Statuses that end the delivery. */
   readonly giveUpOn?: readonly number[] | undefined;
   /** Whether all other answers count as failures to retry. */
@@ -66,7 +67,7 @@ function classifyAnswer(answer: HttpResult & { kind: "response" }, retryOn: Retr
   if (retryOn.giveUpOn?.includes(status) === true) return refused(error, { says });
   if (status === 410 && retryOn.allOthers !== true) return gone(error);
   if (status === 508 && isLoop(answer)) return refused(`${error}: ${LOOP}`, { says });
-  if (retryOn.sourceStatuses.includes(status)) return failed(error, { says, missesSource: true });
+  if (retryOn.sourceStatuses?.includes(status)) return failed(error, { says, missesSource: true });
   const isRetried = retryOn.allOthers === true || isTransientStatus(status);
   return isRetried ? failed(error, { says, retryAfterMs }) : refused(error, { says });
 }
@@ -78,8 +79,7 @@ function findObjection(answer: HttpResponse, retryOn: RetryOn): string | undefin
   }
   const text = retryOn.bodyContains;
   if (text === undefined && retryOn.bodyIs === undefined) return undefined;
-  const { buffer, byteOffset, byteLength } = answer.body;
-  const body = Buffer.from(buffer, byteOffset, byteLength);
+  const body = viewOf(answer.body);
   if (retryOn.bodyIs !== undefined && body.toString("utf8").trim() === retryOn.bodyIs) {
     return `answered ${answer.status}, but only: ${retryOn.bodyIs}`;
   }
@@ -91,7 +91,7 @@ const LOOP = "a gateway reports that the event goes round in a loop";
 
 /** Other servers answer 508 too, but for a temporary problem. */
 function isLoop({ body }: HttpResponse): boolean {
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"urn:posthorn:error:loop"');
+  return viewOf(body).includes('"urn:posthorn:error:loop"');
 }
 
 /** Only for answers that are not a success. */

@@ -14,10 +14,7 @@ export interface DestinationKind<Settings extends object = object> {
   readonly name: string;
   /** The schema of its settings. */
   readonly settings: TObject;
-  /**
-   * The settings are beside those that all kinds share, not in `destination`. Only for http, whose settings were there
-   * before kinds existed.
-   */
+  /** The settings are beside the shared ones, not in `destination`: those of http were there before kinds were. */
   readonly isFlat?: boolean;
   /** The sender of a webhook can wait for such a delivery (`mode: forward`). */
   readonly canForward?: boolean;
@@ -93,7 +90,7 @@ export interface SettingsSecrets<Settings extends object = object> {
    */
   findCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): string | undefined;
   /** Throws when a stored secret would be sent to another place only because the place changed. */
-  refuseCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): void;
+  rejectCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): void;
 }
 
 /** The attempt that a record belongs to. */

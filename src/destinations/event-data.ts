@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { EventContent } from "../model/event.ts";
 import { findMember } from "../model/json.ts";
+import { parseJson, viewOf } from "./json.ts";
+import { oncePer } from "./once-per.ts";
 
 /** An event's bytes as a part of JSON, for formats that several kinds of destinations share. */
 
@@ -8,15 +10,6 @@ export const CLOUDEVENTS_TYPE = "application/cloudevents+json; charset=UTF-8";
 const BRACE = 0x7d;
 const NULL_DATA = Buffer.from("null", "latin1");
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
-const cloudEvents = new WeakMap<EventContent, Uint8Array>();
-
-/** Created once, however many deliveries an event has. */
-export function cloudEventOf(event: EventContent): Uint8Array {
-  let made = cloudEvents.get(event);
-  if (made === undefined) cloudEvents.set(event, (made = buildCloudEvent(event)));
-  return made;
-}
 
 /** A JSON object whose last member is the data. */
 export function wrapData(start: string, data: Uint8Array): Uint8Array {
@@ -29,7 +22,7 @@ export function wrapData(start: string, data: Uint8Array): Uint8Array {
 }
 
 /** CloudEvents 1.0 in the structured mode of its JSON format; all deliveries of an event are the same bytes. */
-function buildCloudEvent(event: EventContent): Uint8Array {
+export const cloudEventOf = oncePer((event: EventContent): Uint8Array => {
   const { name, data } = buildData(event);
   const facts = [
     '"specversion":"1.0"',
@@ -42,29 +35,20 @@ function buildCloudEvent(event: EventContent): Uint8Array {
     `"${name}":`,
   ];
   return wrapData(`{${facts.join(",")}`, data);
-}
+});
 
 /** JSON is inserted byte for byte, so that numbers beyond 2^53 and the order of members are kept. */
 export function buildData(event: EventContent): { name: string; data: Uint8Array } {
-  const body = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
+  const body = viewOf(event.body);
   if (body.length === 0) return { name: "data", data: NULL_DATA };
   if (event.origin === "publish") return { name: "data", data: body };
   if (!isUtf8(body) || body.includes(0)) {
     return { name: "data_base64", data: Buffer.from(`"${body.toString("base64")}"`, "latin1") };
   }
   const json = body.subarray(0, 3).equals(BYTE_ORDER_MARK) ? body.subarray(3) : body;
-  const isJson = /^[^;]*json/i.test(event.contentType ?? "json") && isWellFormed(json);
+  // A body that is not JSON after all would make the whole envelope unreadable.
+  const isJson = /^[^;]*json/i.test(event.contentType ?? "json") && parseJson(json) !== undefined;
   return { name: "data", data: isJson ? json : Buffer.from(JSON.stringify(body.toString("utf8")), "utf8") };
-}
-
-/** A body that is not JSON after all would make the whole envelope unreadable. */
-function isWellFormed(text: Buffer): boolean {
-  try {
-    JSON.parse(text.toString("utf8"));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** What the publisher of an event gave beyond what the engine needs. */

@@ -9,6 +9,7 @@ import {
 import { MASK } from "../model/secrets.ts";
 import { findForwardedNameProblem, isHeaderName, isOursUnlessNamed, plainHeaderName } from "./outgoing-header.ts";
 import { FORWARD_WITHIN_MS } from "../model/forward-rules.ts";
+import type { FieldCheck } from "../model/subscription-rules.ts";
 import { readKeptRequest, type KeptRequest } from "../model/event.ts";
 import type { Attempt, OpenCredentials } from "./sender.ts";
 
@@ -21,7 +22,12 @@ export const USUAL_HEADERS = "*";
 
 const MAX_REMEMBERED = 1000;
 
-export function findForwardedHeaderProblem(name: string): string | undefined {
+/** The setting `forward_headers`. */
+export function checkForwardHeaders(names: readonly string[] | null | undefined): FieldCheck[] {
+  return (names ?? []).map((name, i) => [`forward_headers[${i}]`, findForwardedHeaderProblem(name)]);
+}
+
+function findForwardedHeaderProblem(name: string): string | undefined {
   if (name === USUAL_HEADERS) return undefined;
   if (!isHeaderName(name)) return `${JSON.stringify(name)} is neither a valid header name nor *`;
   return findForwardedNameProblem(name);
@@ -41,7 +47,7 @@ export function createHeaderChoice(
   const hasUsual = named.has(USUAL_HEADERS);
   const known = new Map<string, boolean>();
 
-  function judge(name: string): boolean {
+  function decide(name: string): boolean {
     if (taken.has(plainHeaderName(name)) || findForwardedNameProblem(name) !== undefined) return false;
     return named.has(name) || (hasUsual && isUsual(name));
   }
@@ -50,7 +56,7 @@ export function createHeaderChoice(
     let isChosen = known.get(name);
     if (isChosen === undefined) {
       if (known.size >= MAX_REMEMBERED) known.clear();
-      known.set(name, (isChosen = judge(name)));
+      known.set(name, (isChosen = decide(name)));
     }
     return isChosen;
   };
@@ -87,18 +93,6 @@ function textOf(value: string | readonly string[] | undefined): string | undefin
   return typeof value === "string" || value === undefined ? value : value.join(", ");
 }
 
-/** The parts of a received request that are passed on besides its body. */
-export interface ForwardedRequest {
-  method: string;
-  /** Path and query; undefined when those of the destination are used. */
-  path: string | undefined;
-  url: string;
-  headers: HeaderBlock;
-  /** The same headers with secrets masked. */
-  recorded: HeaderBlock;
-  timeoutMs: number;
-}
-
 /** What a destination sets itself, and what it wants of a request. */
 interface ForwardTarget {
   readonly signatureHeader: string;
@@ -107,21 +101,17 @@ interface ForwardTarget {
   readonly forwardHeaders: readonly string[] | undefined;
 }
 
-interface ForwardOptions {
-  /** For requests that came without one; undefined when the header is set elsewhere. */
-  userAgent: string | undefined;
-  openCredentials: OpenCredentials;
-}
-
 /** Methods whose answer may have a body. */
 const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE", "GET"]);
 const MAX_KNOWN_BASES = 1000;
 
+/** `userAgent`: for requests that came without one; undefined when the header is set elsewhere. */
 export function prepareForward(
   destination: ForwardTarget,
-  options: ForwardOptions,
-): (attempt: Attempt, url: string) => ForwardedRequest {
+  { userAgent, openCredentials }: { userAgent: string | undefined; openCredentials: OpenCredentials },
+) {
   const isChosen = createHeaderChoice(destination.forwardHeaders, namesOf(destination));
+  const agent = userAgent === undefined ? "" : headerLine("User-Agent", userAgent);
   const bases = new Map<string, ForwardBase & { origin: string }>();
 
   function baseOf(url: string): ForwardBase & { origin: string } {
@@ -138,22 +128,21 @@ export function prepareForward(
     const { headers, remote_address: address, sealed } = kept;
     const isHandedOn = createHeaderFilter(headers, isChosen);
     let block = "";
-    for (const part of sealed === undefined ? [headers] : [options.openCredentials(event, sealed), headers]) {
+    for (const part of sealed === undefined ? [headers] : [openCredentials(event, sealed), headers]) {
       for (const name in part) if (isHandedOn(name)) block += lineOf(name, part[name]);
     }
-    if (options.userAgent !== undefined && headers["user-agent"] === undefined) {
-      block += headerLine("User-Agent", options.userAgent);
-    }
+    if (headers["user-agent"] === undefined) block += agent;
     // Only the address that the gateway itself has seen: a sender may claim any other.
     return block + lineOf("X-Forwarded-For", address);
   }
 
-  return (attempt, url) => {
+  /** The parts of a received request that are passed on besides its body. */
+  return (attempt: Attempt, url: string) => {
     const { timeoutMs: allowedMs } = attempt.subscription;
     const timeoutMs = attempt.number === 1 ? Math.min(allowedMs, FORWARD_WITHIN_MS) : allowedMs;
+    // Without a path, those of the destination are used.
     if (attempt.request === undefined) {
-      const headers = options.userAgent === undefined ? "" : headerLine("User-Agent", options.userAgent);
-      return { method: "POST", path: undefined, url, headers, recorded: headers, timeoutMs };
+      return { method: "POST", path: undefined, url, headers: agent, recorded: agent, timeoutMs };
     }
     const kept = readKeptRequest(attempt.request);
     const base = baseOf(url);
@@ -240,10 +229,7 @@ function decodeFully(segment: string): string {
   return text;
 }
 
-/**
- * A request line is read as Latin-1, so characters beyond that cannot come from one; they become the replacement
- * character.
- */
+/** Characters beyond Latin-1 cannot come from a request line; they become the replacement character. */
 function encodeBytes(character: string): string {
   const code = character.charCodeAt(0);
   if (code > 0xff) return "%EF%BF%BD";

@@ -1,29 +1,30 @@
 import { createHash } from "node:crypto";
+import { parseObject } from "./json.ts";
 import type { DestinationAuthInput } from "./request-settings.ts";
-import { type HeaderBlock, headerLine } from "../model/headers.ts";
+import { PosthornError } from "../model/errors.ts";
+import { type HeaderBlock, headerLine, toHeaderBlock } from "../model/headers.ts";
 import type { SenderServices } from "./sender.ts";
 import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "./wire/connection-terms.ts";
 import type { HttpRequest, HttpResult } from "./wire/http.ts";
 
-/** What `auth` and `allowed_ips` of a subscription mean for its requests. */
-export interface PreparedAuth {
-  /** A fixed value of `Authorization`. */
-  authorization: string | undefined;
-  /** Set when the value of `Authorization` must be fetched. */
-  tokenClient: TokenClient | undefined;
-  terms: ConnectionTerms | undefined;
-}
-
-/** Credentials for a destination, and the addresses it may have. */
+/** The settings of a destination that its requests have in common. */
 interface Access {
+  readonly headers: Readonly<Record<string, string>>;
   readonly auth: DestinationAuthInput | undefined;
   /** CIDRs; when not given, any address that the guard allows. */
   readonly allowedIps: readonly string[] | undefined;
 }
 
-export function prepareAuth({ auth, allowedIps }: Access, tenantId: string): PreparedAuth {
+export type PreparedAccess = ReturnType<typeof prepareAccess>;
+
+export function prepareAccess({ headers, auth, allowedIps }: Access, tenantId: string) {
+  const authorization = buildAuthorization(auth);
+  const login = authorization === undefined ? "" : headerLine("Authorization", authorization);
   return {
-    authorization: buildAuthorization(auth),
+    /** Headers for the origin of the destination and no other. */
+    originHeaders: toHeaderBlock(headers) + login,
+    hasOwnAgent: Object.keys(headers).some((name) => name.toLowerCase() === "user-agent"),
+    /** Set when the value of `Authorization` must be fetched. */
     tokenClient: auth?.type === "oauth2" ? buildTokenClient(auth, tenantId) : undefined,
     terms: createConnectionTerms(
       allowedIps,
@@ -31,6 +32,23 @@ export function prepareAuth({ auth, allowedIps }: Access, tenantId: string): Pre
       auth?.type === "mtls" ? { cert: auth.cert ?? "", key: auth.key ?? "" } : undefined,
     ),
   };
+}
+
+/** Throws when requests to such a destination must not be sent. `prefix`: of the settings' names on the wire. */
+export function checkPlaces(
+  { checkUrl, findOwnUrlProblem }: Pick<SenderServices, "checkUrl" | "findOwnUrlProblem">,
+  prefix: "" | "destination.",
+  url: string,
+  settings: { allow_own_url?: boolean | undefined; auth?: DestinationAuthInput | null | undefined } = {},
+): void {
+  const field = `${prefix}url`;
+  checkUrl(url, field);
+  const problem = settings.allow_own_url === true ? undefined : findOwnUrlProblem(url);
+  if (problem !== undefined) {
+    throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field });
+  }
+  const tokenUrl = settings.auth?.token_url;
+  if (tokenUrl !== undefined) checkUrl(tokenUrl, `${prefix}auth.token_url`);
 }
 
 function buildAuthorization(auth: DestinationAuthInput | undefined): string | undefined {
@@ -55,12 +73,9 @@ interface TokenClient {
   terms: ConnectionTerms | undefined;
 }
 
-type TokenAnswer = { token: string } | { failure: TokenFailure };
+type Request = HttpRequest & { originHeaders: HeaderBlock };
 
-interface TokenFailure {
-  kind: "unreachable" | "blocked" | "error";
-  error: string;
-}
+type TokenAnswer = { token: string } | { failure: HttpResult };
 
 interface Entry {
   token: string | undefined;
@@ -80,7 +95,7 @@ const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
 /**
  * Sends requests with a token (OAuth 2.0 client credentials, RFC 6749 §4.4), and after a 401 once more with a new token:
- * all within the request's time. Tokens are kept while they are valid, and requested once for all that wait.
+ * all within the time of the request. Tokens are kept while they are valid, and requested once for all that wait.
  */
 export function createTokenRequests({ client: http, clock, userAgent }: SenderServices) {
   const entries = new Map<string, Entry>();
@@ -117,11 +132,7 @@ export function createTokenRequests({ client: http, clock, userAgent }: SenderSe
     });
   }
 
-  return (
-    client: TokenClient,
-    request: HttpRequest & { originHeaders: HeaderBlock },
-    done: (result: HttpResult) => void,
-  ): void => {
+  function requestWithToken(client: TokenClient, request: Request, done: (result: HttpResult) => void): void {
     const entry = findEntry(client.id);
     const endsAt = clock.now() + request.timeoutMs;
 
@@ -169,7 +180,9 @@ export function createTokenRequests({ client: http, clock, userAgent }: SenderSe
         );
       }),
     );
-  };
+  }
+
+  return requestWithToken;
 }
 
 function buildTokenRequest(
@@ -200,7 +213,7 @@ function formEncode(text: string): string {
   return new URLSearchParams({ t: text }).toString().slice(2);
 }
 
-type ReadAnswer = { token: string; lifetimeS: number } | { failure: TokenFailure };
+type ReadAnswer = { token: string; lifetimeS: number } | { failure: HttpResult };
 
 /** Errors do not repeat the endpoint's answer, only the error code of the RFC. */
 function readAnswer(result: HttpResult): ReadAnswer {
@@ -208,7 +221,7 @@ function readAnswer(result: HttpResult): ReadAnswer {
     return { failure: { kind: result.kind, error: `token endpoint: ${result.error}` } };
   }
   if (result.kind !== "response") return fail(result.error);
-  const answer = parseObject(result.body);
+  const answer = parseObject(result.body) ?? {};
   if (result.status !== 200) {
     const code = answer["error"];
     const isKnown = typeof code === "string" && /^[a-z_]{1,40}$/.test(code);
@@ -222,19 +235,7 @@ function readAnswer(result: HttpResult): ReadAnswer {
   return { token, lifetimeS: lifetimeS - Math.min(MAX_MARGIN_S, lifetimeS * 0.2) };
 }
 
-/**
- * A failure of the token endpoint says nothing about the destination: the delivery is retried and does not become a
- * dead letter.
- */
+/** Says nothing about the destination: the delivery is retried and does not become a dead letter. */
 function fail(reason: string): ReadAnswer {
   return { failure: { kind: "unreachable", error: `token endpoint: ${reason}` } };
-}
-
-function parseObject(body: Uint8Array): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }

@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 import { MASK } from "../model/secrets.ts";
 import { orNull, withDefault } from "../model/shape.ts";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { FieldProblem } from "../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../model/subscription-rules.ts";
 import { findHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 
 /** How the gateway authenticates to a destination, and which certificates of the destination it trusts. */
@@ -48,10 +48,6 @@ export function maskAuth(input: DestinationAuthInput): DestinationAuthInput {
   const shown = { ...input };
   for (const field of SECRET_FIELDS) if (shown[field] !== undefined) shown[field] = MASK;
   return shown;
-}
-
-function findMaskedField(input: DestinationAuthInput): string | undefined {
-  return SECRET_FIELDS.find((field) => input[field] === MASK);
 }
 
 /** Settings for all kinds that send requests to a URL. */
@@ -117,60 +113,48 @@ export function checkDestinationAuth(
   headers: Readonly<Record<string, string>> = {},
 ): FieldProblem[] {
   if (auth === undefined || auth === null) return [];
-  const problems = [...checkFields(auth), ...checkTexts(auth)];
-  if (problems.length > 0) return problems;
-  return [...checkCertificates(auth), ...checkHeaders(auth, headers)];
+  const problems = problemsOf([...checkFields(auth), ...checkTexts(auth)]);
+  return problems.length > 0 ? problems : problemsOf([...checkCertificates(auth), ...checkHeaders(auth, headers)]);
 }
 
-function checkFields(auth: DestinationAuthInput): FieldProblem[] {
-  const { required, optional } = AUTH_FIELDS[auth.type];
-  const problems: FieldProblem[] = [];
-  for (const field of required) {
-    if ((auth[field] ?? "") === "") {
-      problems.push({ field: `auth.${field}`, message: `is missing; auth of the type ${auth.type} needs it` });
-    }
-  }
-  for (const field of Object.keys(auth) as (keyof DestinationAuthInput)[]) {
-    if (field === "type" || required.includes(field) || optional.includes(field)) continue;
-    problems.push({ field: `auth.${field}`, message: `does not belong to auth of the type ${auth.type}` });
-  }
-  const masked = findMaskedField(auth);
-  if (masked !== undefined) {
-    problems.push({ field: `auth.${masked}`, message: "is a masked value, not the secret; give the secret itself" });
-  }
-  return problems;
+function checkFields(auth: DestinationAuthInput): FieldCheck[] {
+  const { type } = auth;
+  const { required, optional } = AUTH_FIELDS[type];
+  const allowed: readonly string[] = ["type", ...required, ...optional];
+  const masked = SECRET_FIELDS.find((field) => auth[field] === MASK);
+  return [
+    ...required.map((field): FieldCheck => [
+      `auth.${field}`,
+      (auth[field] ?? "") === "" && `is missing; auth of the type ${type} needs it`,
+    ]),
+    ...Object.keys(auth).map((field): FieldCheck => [
+      `auth.${field}`,
+      !allowed.includes(field) && `does not belong to auth of the type ${type}`,
+    ]),
+    [`auth.${masked}`, masked && "is a masked value, not the secret; give the secret itself"],
+  ];
 }
 
-function checkTexts(auth: DestinationAuthInput): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  for (const field of ["username", "password", "client_id", "client_secret", "scope", "audience"] as const) {
-    if (CONTROL.test(auth[field] ?? "")) {
-      problems.push({ field: `auth.${field}`, message: "must not contain control characters" });
-    }
-  }
-  if (auth.username?.includes(":") === true) {
-    problems.push({
-      field: "auth.username",
-      message: "must not contain a colon, because the password begins after it",
-    });
-  }
-  if (auth.type === "bearer" && !BEARER_TOKEN.test(auth.token ?? "")) {
-    problems.push({ field: "auth.token", message: "must be printable ASCII without spaces" });
-  }
-  return problems;
+function checkTexts(auth: DestinationAuthInput): FieldCheck[] {
+  const texts = ["username", "password", "client_id", "client_secret", "scope", "audience"] as const;
+  return [
+    ...texts.map((field): FieldCheck => [
+      `auth.${field}`,
+      CONTROL.test(auth[field] ?? "") && "must not contain control characters",
+    ]),
+    ["auth.username", auth.username?.includes(":") && "must not contain a colon, because the password begins after it"],
+    [
+      "auth.token",
+      auth.type === "bearer" && !BEARER_TOKEN.test(auth.token ?? "") && "must be printable ASCII without spaces",
+    ],
+  ];
 }
 
-function checkCertificates(auth: DestinationAuthInput): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  if (auth.ca !== undefined) {
-    const message = findPemProblem(auth.ca);
-    if (message !== undefined) problems.push({ field: "auth.ca", message });
-  }
-  if (auth.type !== "mtls") return problems;
-  const certProblem = findPemProblem(auth.cert ?? "");
-  if (certProblem !== undefined) return [...problems, { field: "auth.cert", message: certProblem }];
-  const message = findKeyProblem(auth.cert ?? "", auth.key ?? "");
-  return message === undefined ? problems : [...problems, { field: "auth.key", message }];
+function checkCertificates({ type, ca, cert = "", key = "" }: DestinationAuthInput): FieldCheck[] {
+  const ofCa: FieldCheck = ["auth.ca", ca !== undefined && findPemProblem(ca)];
+  if (type !== "mtls") return [ofCa];
+  const problem = findPemProblem(cert);
+  return [ofCa, ["auth.cert", problem], ["auth.key", problem === undefined && findKeyProblem(cert, key)]];
 }
 
 function findPemProblem(pem: string): string | undefined {
@@ -198,11 +182,10 @@ function canRead(read: () => unknown): boolean {
   }
 }
 
-function checkHeaders(auth: DestinationAuthInput, headers: Readonly<Record<string, string>>): FieldProblem[] {
-  const setsHeader = auth.type === "basic" || auth.type === "bearer" || auth.type === "oauth2";
+function checkHeaders({ type }: DestinationAuthInput, headers: Readonly<Record<string, string>>): FieldCheck[] {
+  if (type !== "basic" && type !== "bearer" && type !== "oauth2") return [];
   const given = Object.keys(headers).find((name) => name.toLowerCase() === "authorization");
-  if (!setsHeader || given === undefined) return [];
-  return [{ field: `headers.${given}`, message: `is set by auth of the type ${auth.type}; give one of the two` }];
+  return [[`headers.${given}`, given && `is set by auth of the type ${type}; give one of the two`]];
 }
 
 /** Checks headers that are sent with every attempt; `signatureHeader` is in lower case. */
@@ -210,9 +193,8 @@ export function checkOwnHeaders(
   headers: Readonly<Record<string, string>> | null | undefined,
   signatureHeader?: string,
 ): FieldProblem[] {
-  const problems: FieldProblem[] = [];
   const seen = new Set<string>();
-  for (const [name, value] of Object.entries(headers ?? {})) {
+  const checks = Object.entries(headers ?? {}).map(([name, value]): FieldCheck => {
     const key = name.toLowerCase();
     const isSignature = key === signatureHeader || key === `${signatureHeader}-next`;
     const message =
@@ -221,12 +203,7 @@ export function checkOwnHeaders(
       (value === MASK ? `${MASK} is only how a stored value is shown; give the value again` : undefined) ??
       (seen.has(key) ? "is given twice; upper and lower case make no difference in header names" : undefined);
     seen.add(key);
-    if (message === undefined) continue;
-    problems.push(
-      isHeaderName(name)
-        ? { field: `headers.${name}`, message }
-        : { field: "headers", message: `${JSON.stringify(name)} ${message}` },
-    );
-  }
-  return problems;
+    return isHeaderName(name) ? [`headers.${name}`, message] : ["headers", `${JSON.stringify(name)} ${message}`];
+  });
+  return problemsOf(checks);
 }

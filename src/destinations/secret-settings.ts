@@ -4,7 +4,14 @@ import type { SettingsSecrets } from "./destination-kind.ts";
 import { parseUrl } from "../model/addresses.ts";
 import { type DestinationAuthInput, maskAuth, SECRET_FIELDS } from "./request-settings.ts";
 
-const fieldsOf = (settings: object): Readonly<Record<string, unknown>> => Object.fromEntries(Object.entries(settings));
+type Fields = Readonly<Record<string, unknown>>;
+
+function mapValues<Value, Result>(
+  settings: Readonly<Record<string, Value>> | object,
+  map: (field: string, value: Value) => Result,
+) {
+  return Object.fromEntries(Object.entries(settings).map(([field, value]) => [field, map(field, value as Value)]));
+}
 
 /**
  * For kinds whose secrets are single settings. `secrets` names these settings. `place` names the settings that say
@@ -16,14 +23,11 @@ export function secretSettings<Settings extends object>(
 ): SettingsSecrets<Settings> {
   const isSecret = (field: string, value: unknown) => value !== null && (secrets as readonly string[]).includes(field);
   const mapSecrets = (settings: object, map: (field: string, value: unknown) => unknown) =>
-    Object.fromEntries(
-      Object.entries(settings).map(([field, value]) => [field, isSecret(field, value) ? map(field, value) : value]),
-    );
+    mapValues(settings, (field, value) => (isSecret(field, value) ? map(field, value) : value));
 
-  function findCarried(given: object, stored: object, isWhole: boolean): string | undefined {
-    const [wished, known] = [fieldsOf(given), fieldsOf(stored)];
-    const isKept = (field: string) => wished[field] === MASK || (wished[field] === undefined && !isWhole);
-    const carried = secrets.find((field) => (known[field] ?? null) !== null && isKept(field));
+  function findCarried(given: Fields, stored: Fields, isWhole: boolean): string | undefined {
+    const isKept = (field: string) => given[field] === MASK || (given[field] === undefined && !isWhole);
+    const carried = secrets.find((field) => (stored[field] ?? null) !== null && isKept(field));
     return carried && `destination.${carried}`;
   }
 
@@ -38,16 +42,14 @@ export function secretSettings<Settings extends object>(
       mapSecrets(settings, (_, value) =>
         maskValue(typeof value === "string" ? value : JSON.stringify(value)),
       ) as Settings,
-    restore(given, stored) {
-      const known = fieldsOf(stored);
-      const restore = (field: string, value: unknown) => (value === MASK ? (known[field] ?? value) : value);
-      return mapSecrets(given, restore) as Partial<Settings>;
-    },
-    findCarried,
-    refuseCarried(given, stored, isWhole) {
-      const [wished, known] = [fieldsOf(given), fieldsOf(stored)];
-      if (!place.some((field) => wished[field] !== undefined && wished[field] !== known[field])) return;
-      const field = findCarried(given, stored, isWhole);
+    restore: (given, stored) =>
+      mapSecrets(given, (field, value) =>
+        value === MASK ? ((stored as Fields)[field] ?? value) : value,
+      ) as Partial<Settings>,
+    findCarried: (given, stored, isWhole) => findCarried(given, stored as Fields, isWhole),
+    rejectCarried(given, stored, isWhole) {
+      if (!place.some((field) => given[field] !== undefined && given[field] !== stored[field])) return;
+      const field = findCarried(given, stored as Fields, isWhole);
       if (field === undefined) return;
       throw new PosthornError("invalid_field", `${field}: the destination has changed; give it again.`, { field });
     },
@@ -84,17 +86,15 @@ export function createUrlSecrets<Settings extends UrlSettings>(
       const { auth, ...rest } = settings;
       const shown = rest as Settings;
       const headers = settings.headers ?? {};
-      const names = Object.keys(headers);
+      const hasHeaders = Object.keys(headers).length > 0;
       const hasAuth = auth !== undefined && auth !== null;
-      if (!hasAuth && names.length === 0) return undefined;
-      const hidden: Hidden = { headers };
-      if (hasAuth) hidden.auth = auth;
+      if (!hasAuth && !hasHeaders) return undefined;
       // The names are kept, and with them the order in which the headers are sent.
-      if (names.length > 0) shown.headers = Object.fromEntries(names.map((name) => [name, MASK]));
-      return { shown, hidden };
+      if (hasHeaders) shown.headers = mapValues(headers, () => MASK);
+      return { shown, hidden: { headers, ...(hasAuth && { auth }) } };
     },
     reveal(shown, sealed) {
-      const { headers, auth } = sealed as Hidden;
+      const { headers, auth } = sealed as Pick<UrlSettings, "headers" | "auth">;
       const settings = { ...shown };
       if (settings.headers) settings.headers = { ...settings.headers, ...headers };
       if (auth !== undefined) settings.auth = auth;
@@ -102,40 +102,32 @@ export function createUrlSecrets<Settings extends UrlSettings>(
     },
     mask(settings, maskValue) {
       const shown = { ...settings };
-      if (shown.headers) {
-        shown.headers = Object.fromEntries(
-          Object.entries(shown.headers).map(([name, value]) => [name, maskValue(value)]),
-        );
-      }
-      if (shown.auth !== undefined && shown.auth !== null) shown.auth = maskAuth(shown.auth);
+      if (shown.headers) shown.headers = mapValues(shown.headers, (_, value: string) => maskValue(value));
+      if (shown.auth) shown.auth = maskAuth(shown.auth);
       return shown;
     },
     restore: restoreMasked,
     findCarried,
-    refuseCarried(given, stored, isWhole) {
+    rejectCarried(given, stored, isWhole) {
       const origin = given.url === undefined ? undefined : originOf(given.url);
       // An invalid URL is rejected elsewhere.
       if (origin === undefined || origin === originOf(stored.url ?? "")) return;
       const carried = findCarried(given, stored, isWhole);
-      if (carried !== undefined) refuse(carried);
+      if (carried === undefined) return;
+      const message =
+        `${carried}: the url now has another origin, and the stored value is meant for the old one. Give ${carried} ` +
+        "again, with its values, or set it to null.";
+      throw new PosthornError("invalid_field", message, { field: carried });
     },
   };
-}
-
-interface Hidden {
-  auth?: UrlSettings["auth"];
-  headers: Record<string, string>;
 }
 
 function restoreMasked<Change extends UrlSettings>(input: Change, stored: UrlSettings): Change {
   const restored = { ...input };
   if (hasMaskedHeader(input)) {
     const known = new Map(Object.entries(stored.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
-    restored.headers = Object.fromEntries(
-      Object.entries(input.headers ?? {}).map(([name, value]) => [
-        name,
-        value === MASK ? (known.get(name.toLowerCase()) ?? value) : value,
-      ]),
+    restored.headers = mapValues(input.headers ?? {}, (name, value: string) =>
+      value === MASK ? (known.get(name.toLowerCase()) ?? value) : value,
     );
   }
   if (hasMaskedField(input.auth) && isSamePlace(input.auth, stored.auth)) {
@@ -147,15 +139,6 @@ function restoreMasked<Change extends UrlSettings>(input: Change, stored: UrlSet
     restored.auth = auth;
   }
   return restored;
-}
-
-function refuse(field: string): never {
-  throw new PosthornError(
-    "invalid_field",
-    `${field}: the url now has another origin, and the stored value is meant for the old one. Give ${field} ` +
-      "again, with its values, or set it to null.",
-    { field },
-  );
 }
 
 function hasMaskedHeader({ headers }: UrlSettings): boolean {

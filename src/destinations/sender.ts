@@ -91,7 +91,7 @@ export interface Sender<Settings extends object = object> {
     /** The configuration reserves the kind for the operator: only keys that are bound to no tenant may configure it. */
     readonly isForOperators?: boolean;
     /** Throws or rejects when the settings must not be used here, for example because of a private address. */
-    refuse(settings: Settings): void | Promise<void>;
+    check(settings: Settings): void | Promise<void>;
     /** Warnings about settings whose effect their owner may not expect, as sentences. */
     warnOf?(settings: Settings): readonly string[];
   };
@@ -107,10 +107,7 @@ export interface Sender<Settings extends object = object> {
   };
   /** For queues. */
   readonly queue?: {
-    /**
-     * How many delivered messages are still in the queue; undefined when this cannot be known. Rejects while the broker
-     * cannot be reached.
-     */
+    /** How many messages are still in the queue, if this can be known. Rejects while there is no connection. */
     countWaiting(subscription: Subscription): Promise<number | undefined>;
     /** Whether somebody may hold messages that this number does not include. */
     mayHoldMore(subscription: Subscription): boolean;

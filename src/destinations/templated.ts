@@ -1,6 +1,10 @@
+import { Type } from "typebox";
 import { failedHere, refused, type Outcome } from "../model/outcome.ts";
+import { orNull, withDefault } from "../model/shape.ts";
+import type { FieldCheck } from "../model/subscription-rules.ts";
 import type { NeededParts } from "../model/subscription.ts";
 import type { Rendered, Template, TemplateFacts, Templates } from "../sandbox/templates/templates.ts";
+import { parseObject } from "./json.ts";
 import type { Attempt } from "./sender.ts";
 import type { EventContent } from "../model/event.ts";
 
@@ -36,6 +40,31 @@ export function renderAll(
   return list.length === 0 ? NOTHING : templates.render(list, { ...toTemplateFacts(attempt), own });
 }
 
+/** A setting that is a text, or a template for one. */
+export const textSetting = (maxLength: number, description: string) =>
+  withDefault(orNull(Type.String({ minLength: 1, maxLength }), { description }), null);
+
+/** The setting `fields_from`. */
+export const fieldsFromSetting = (fields: string) =>
+  withDefault(
+    orNull(Type.Literal("payload"), {
+      description: `\`payload\`: ${fields} are taken from the event. Only for keys that are bound to no tenant`,
+    }),
+    null,
+  );
+
+export function isGiven<Settings extends object>(settings: Settings, field: keyof Settings): boolean {
+  return (settings[field] ?? null) !== null;
+}
+
+/** With `fields_from`: these settings must not be given. */
+export function checkTaken<Field extends string>(settings: { [Name in Field]?: unknown }, fields: readonly Field[]) {
+  return fields.map((field): FieldCheck => [
+    field,
+    isGiven(settings, field) && "is taken from the payload because of `fields_from`; leave one of the two out",
+  ]);
+}
+
 /** Whether a text contains parts that an event fills in. */
 export function isTemplate(text: string): boolean {
   return /\{[{%]/.test(text);
@@ -43,13 +72,7 @@ export function isTemplate(text: string): boolean {
 
 /** Reads the payload of an event as an object; returns a text when it cannot be read. */
 export function readPayload({ body }: EventContent): Readonly<Record<string, unknown>> | string {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // Reported below, like any other body that is not an object.
-  }
-  return "the payload is not a JSON object";
+  return parseObject(body) ?? "the payload is not a JSON object";
 }
 
 /** One text field of the payload. */

@@ -177,7 +177,7 @@ async function openSubscribers(
     kinds,
     retryPolicy: toRetryPolicySpec(config.defaultRetryPolicy),
     maxProbeMs,
-    rejectDestination: async (kind, settings) => senders.find(kind.name)?.rules?.refuse(settings),
+    rejectDestination: async (kind, settings) => senders.find(kind.name)?.rules?.check(settings),
     isForOperators: senders.isForOperators,
     warnOfDestination: (kind, settings) => senders.find(kind.name)?.rules?.warnOf?.(settings) ?? [],
     onHeld: (subscription, why) =>

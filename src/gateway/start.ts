@@ -30,7 +30,7 @@ import {
   listOwnAddresses,
 } from "../destinations/wire/address-guard.ts";
 import { openHttpClient } from "../destinations/wire/http-client.ts";
-import { createNotedCertificates } from "../destinations/wire/guarded-connect.ts";
+import { createKnownCertificates } from "../destinations/wire/guarded-connect.ts";
 import { parseEgressProxy } from "../destinations/wire/proxy-tunnel.ts";
 import { openDiskWatch } from "../jobs/disk-watch.ts";
 import { createIdSource } from "../model/ids.ts";
@@ -195,7 +195,7 @@ export function openOutgoing(
   });
   parts.add(() => connections.close());
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
-  const certificates = createNotedCertificates(clock);
+  const certificates = createKnownCertificates(clock);
   const client = openHttpClient({
     certificates,
     guard,

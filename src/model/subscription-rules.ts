@@ -15,6 +15,13 @@ export interface FieldProblem {
   message: string;
 }
 
+/** A field and what is wrong with it, if anything is. */
+export type FieldCheck = readonly [field: string, message: string | false | null | undefined];
+
+export function problemsOf(checks: readonly FieldCheck[]): FieldProblem[] {
+  return checks.flatMap(([field, message]) => (message ? [{ field, message }] : []));
+}
+
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 
 export function checkSharedSettings(input: SharedSettings): FieldProblem[] {

@@ -1,4 +1,5 @@
 import { PosthornError } from "../model/errors.ts";
+import type { Settled } from "./broker.ts";
 
 export type FaultKind =
   | "unreachable"
@@ -31,6 +32,25 @@ export class BrokerFault extends PosthornError {
   /** True when the whole connection is affected, and not one queue or message. */
   get isOfConnection(): boolean {
     return this.kind === "unreachable" || this.kind === "wrong_credentials" || this.kind === "missing_package";
+  }
+}
+
+/** Advice for what is missing at a broker. */
+export const DECLARE = "Create it with `posthorn queue declare`.";
+
+/** Makes the faults of one broker: their messages begin with its name. */
+export function createFaults(broker: string) {
+  return (kind: FaultKind, message: string) => new BrokerFault(kind, `${broker} ${message}`);
+}
+
+/** What became of a message that `act` settles. */
+export async function settledBy(act: () => Promise<unknown>): Promise<Settled> {
+  try {
+    await act();
+    return "settled";
+  } catch (error) {
+    if (error instanceof BrokerFault && error.kind === "lost") return "lost";
+    throw error;
   }
 }
 
@@ -74,39 +94,4 @@ export function findNetworkTrouble(error: unknown): string | undefined {
 export function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split("\n")[0]?.slice(0, 300) ?? "";
-}
-
-/** Packages that only some users install, with the versions that this gateway was tested with. */
-const VERSIONS = {
-  "@azure/service-bus": "7.9.5",
-  "@azure/storage-queue": "12.30.0",
-  "@azure/storage-blob": "12.30.0",
-  "@azure/identity": "4.13.1",
-} as const;
-
-type OptionalPackage = keyof typeof VERSIONS;
-
-/** `load` is `() => import(name)`, written by the caller so that its types are known there. */
-export async function loadOptional<Module>(name: OptionalPackage, load: () => Promise<Module>): Promise<Module> {
-  try {
-    return await load();
-  } catch {
-    throw new BrokerFault(
-      "missing_package",
-      `The package "${name}" is not installed. Run \`npm install ${name}@${VERSIONS[name]}\` beside Posthorn.`,
-    );
-  }
-}
-
-/**
- * The error of `DefaultAzureCredential` when it finds no identity, or a refused one. `place`: the service that needs
- * it.
- */
-export function findIdentityFault(error: unknown, place: string): BrokerFault | undefined {
-  if (!(error instanceof Error) || !/(?:Credential\w*|Authentication)Error$/.test(error.name)) return undefined;
-  return new BrokerFault(
-    "wrong_credentials",
-    `No identity was found for ${place}. Set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, run Posthorn where there ` +
-      "is a managed identity, or give a connection_string.",
-  );
 }

@@ -3,8 +3,11 @@ import type { ParkedPlace, ParkedQueue } from "./parked.ts";
 
 /** The port for all kinds of brokers: sources take messages from it, and senders publish to it. */
 
-/** One per name and process. It is opened at first use, and opened again whenever it is lost. */
-export interface BrokerConnection {
+/**
+ * One per name and process. It is opened at first use, and opened again whenever it is lost. `Needed`: what `declare`
+ * creates and `check` compares.
+ */
+export interface BrokerConnection<Needed = never> {
   readonly limits: BrokerLimits;
   state(): ConnectionState;
   /** Holds at most `maxUnacknowledged` unsettled messages at a time. */
@@ -13,13 +16,22 @@ export interface BrokerConnection {
   openPublisher(destination: string): Publisher;
   depth(queue: string): Promise<QueueDepth>;
   openParked(place: ParkedPlace): ParkedQueue;
-  /**
-   * The bodies of all messages in a queue or parked from it, held ones included. Undefined when it is not certain that
-   * these are all.
-   */
+  /** All bodies in a queue or parked from it, held ones included. Undefined unless these are surely all. */
   seeAll(queue: string, where: "waiting" | "parked"): Promise<readonly Buffer[] | undefined>;
+  /** Creates missing parts. Rejects with a BrokerFault when one exists with other settings. */
+  declare(needed: Needed): Promise<void>;
+  /** Compares without changing anything. */
+  check(needed: Needed): Promise<Findings>;
   /** Takers and publishers must be closed first. Unsettled messages are delivered again, to the next taker. */
   close(): Promise<void>;
+}
+
+/** One sentence for each finding. */
+export interface Findings {
+  /** What is missing or different. */
+  differences: string[];
+  /** What could not be checked, and why. */
+  unchecked: string[];
 }
 
 /** How a broker lets its messages be held, as data. */
@@ -58,10 +70,7 @@ export interface TakerOptions {
   sessions: boolean;
 }
 
-/**
- * A consumer of one queue. It reconnects automatically. Messages that were received over a lost connection are delivered
- * again.
- */
+/** A consumer of one queue. It reconnects by itself. Messages of a lost connection are delivered again. */
 export interface Taker {
   readonly limits: HoldLimits;
   /**
@@ -97,16 +106,19 @@ export type Settled = "settled" | "lost";
 
 export type MessageProperty = string | number | boolean;
 
-export interface TakenMessage {
+export interface ReceivedMessage {
   readonly id: string | undefined;
   readonly body: Buffer;
   readonly contentType: string | undefined;
   /** The routing key or subject. */
   readonly subject: string | undefined;
+  readonly properties: Readonly<Record<string, MessageProperty>>;
+}
+
+export interface TakenMessage extends ReceivedMessage {
   /** The exchange that the message was published to, if there is one. */
   readonly exchange?: string | undefined;
   readonly sessionId: string | undefined;
-  readonly properties: Readonly<Record<string, MessageProperty>>;
   /** How often the message was delivered, this time included, as far as the broker counts it. */
   readonly deliveryCount: number;
   acknowledge(): Promise<Settled>;
@@ -140,7 +152,7 @@ export type Published =
   | { outcome: "confirmed" }
   /** An exchange accepted the message, but no queue is bound for it. */
   | { outcome: "unroutable" }
-  | { outcome: "failed"; fault: BrokerFault; mayHaveArrived: boolean };
+  | { outcome: "failed"; fault: BrokerFault };
 
 export interface Publisher {
   /** Never rejects. Fails at once while there is no connection: the caller decides when to retry. */

@@ -1,26 +1,24 @@
 import type { Clock, Random } from "../model/clock.ts";
 import type { BrokerKind, ConnectionInput } from "../model/connection.ts";
-import { createAmqpConnection, type AmqpConnection } from "./amqp/amqp-connection.ts";
-import { createBusConnection, type BusConnection } from "./azure-service-bus/bus-connection.ts";
+import { createAmqpConnection } from "./amqp/amqp-connection.ts";
+import { createBusConnection } from "./azure-service-bus/bus-connection.ts";
 import type { StorageAccount } from "./azure-storage-queue/storage-account.ts";
-import { createStorageConnection, type StorageConnection } from "./azure-storage-queue/storage-connection.ts";
+import { createStorageConnection } from "./azure-storage-queue/storage-connection.ts";
 import type { BrokerConnection, ConnectionState } from "./broker.ts";
-
-export interface ConnectionOf {
-  amqp: AmqpConnection;
-  "azure-service-bus": BusConnection;
-  "azure-storage-queue": StorageConnection;
-}
 
 /** The connections of this process: one for each configured name, shared by all sources and senders that use it. */
 export interface Connections {
-  find<Kind extends BrokerKind>(kind: Kind, name: string): ConnectionOf[Kind] | undefined;
+  find(kind: BrokerKind, name: string): BrokerConnection<unknown> | undefined;
   /** The account where bodies that are too large for its queues are stored. */
   findAccount(name: string): StorageAccount | undefined;
   /** The prefix of the exchanges' names in RabbitMQ, if it is configured. */
   findNamespace(name: string): string | undefined;
   list(): NamedConnection[];
   close(): Promise<void>;
+}
+
+export function describeUnknown(kind: BrokerKind, name: string): string {
+  return `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`;
 }
 
 export interface NamedConnection {
@@ -42,7 +40,7 @@ export interface ConnectionsOptions {
 export function createConnections({ connections, label, clock, random, onState }: ConnectionsOptions): Connections {
   const all = connections.map((input) => ({ input, connection: create(input) }));
 
-  function create(input: ConnectionInput): BrokerConnection {
+  function create(input: ConnectionInput): BrokerConnection<unknown> {
     const { kind, name } = input;
     const common = { clock, random, onState: (state: ConnectionState) => onState?.({ kind, name, state }) };
     switch (input.kind) {
@@ -63,8 +61,7 @@ export function createConnections({ connections, label, clock, random, onState }
   }
 
   return {
-    find: <Kind extends BrokerKind>(kind: Kind, name: string) =>
-      find(kind, name)?.connection as ConnectionOf[Kind] | undefined,
+    find: (kind, name) => find(kind, name)?.connection,
     findAccount(name) {
       const found = find("azure-storage-queue", name);
       return found && toAccount(found.input);
@@ -77,21 +74,18 @@ export function createConnections({ connections, label, clock, random, onState }
   };
 }
 
-interface ConnectionLogger {
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-}
-
 /** An unreachable broker is retried again and again; only a new error is logged. */
-export function logStates(logger: ConnectionLogger): (connection: NamedConnection) => void {
-  const told = new Map<string, string>();
+export function logStates(
+  logger: Record<"info" | "warn", (facts: object, message: string) => void>,
+): (connection: NamedConnection) => void {
+  const logged = new Map<string, string>();
   return ({ kind, name, state }) => {
     const key = `${kind} ${name}`;
-    if (state.state === "failed" && told.get(key) !== state.fault.message) {
-      told.set(key, state.fault.message);
+    if (state.state === "failed" && logged.get(key) !== state.fault.message) {
+      logged.set(key, state.fault.message);
       logger.warn({ kind, connection: name, reason: state.fault.message }, "a broker is away, trying again");
     }
-    if (state.state === "connected" && told.delete(key)) {
+    if (state.state === "connected" && logged.delete(key)) {
       logger.info({ kind, connection: name }, "the broker is there again");
     }
   };

@@ -16,18 +16,9 @@ export interface BusEvent {
   publishedAt: number;
 }
 
-/**
- * Undefined when the body is not a JSON object: this format has no place for others. The body's bytes are inserted
- * unchanged.
- */
-export function writeBusEvent({
-  event,
-  sourceId,
-  userId,
-  sessionId,
-  metadata,
-  publishedAt,
-}: BusEvent): Buffer | undefined {
+/** Undefined when the body is not a JSON object, which this format needs. Its bytes are inserted unchanged. */
+export function writeBusEvent(facts: BusEvent): Buffer | undefined {
+  const { event, sourceId, userId, sessionId, metadata = "{}", publishedAt } = facts;
   const body = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
   if (body[skipSpace(body, 0)] !== 0x7b) return undefined;
   const before = [
@@ -42,15 +33,11 @@ export function writeBusEvent({
     ["user_id", userId === undefined ? "null" : writeId(userId)],
     ["session_id", writeText(sessionId)],
   ];
-  const after = [
-    ["metadata", metadata ?? "{}"],
-    ["priority", JSON.stringify(event.priority)],
-  ];
-  const write = (fields: string[][]) => fields.map(([name, value]) => `"${name}": ${value}`).join(", ");
+  const start = before.map(([name, value]) => `"${name}": ${value}`).join(", ");
   return Buffer.concat([
-    Buffer.from(`{${write(before)}, "payload": `, "utf8"),
+    Buffer.from(`{${start}, "payload": `, "utf8"),
     body,
-    Buffer.from(`, ${write(after)}}`, "utf8"),
+    Buffer.from(`, "metadata": ${metadata}, "priority": ${JSON.stringify(event.priority)}}`, "utf8"),
   ]);
 }
 

@@ -123,9 +123,7 @@ export function writeMessage(message: EventMessage): Buffer {
   return Buffer.from(`${parts.join(",")}}`, "utf8");
 }
 
-/**
- * As text if it is text; as base64 also when JSON would be longer, because each control character takes six characters.
- */
+/** As base64 if it is not text, or if JSON would be longer: each control character takes six characters there. */
 function writeBody(body: Uint8Array): string {
   const text = decodeText(body);
   const quoted = text === undefined ? undefined : JSON.stringify(text);

@@ -1,7 +1,7 @@
 import { MAX_LOOK_BYTES, type HeldParked, type ParkedMessage, type ParkedQueue, type ParkedPlace } from "./parked.ts";
 import { DEFAULT_CONNECTION, type BrokerKind } from "../model/connection.ts";
 import { poisonQueueOf } from "./azure-storage-queue/storage-connection.ts";
-import type { Connections } from "./connections.ts";
+import { describeUnknown, type Connections } from "./connections.ts";
 import { PosthornError } from "../model/errors.ts";
 import type { Source } from "../model/source.ts";
 
@@ -76,10 +76,7 @@ export async function requeueParked(queue: ParkedQueue, filter: ParkedFilter): P
   });
 }
 
-/**
- * Deletes nothing unless the number of messages equals `count`. No broker counts by reason: with a reason, the held
- * messages are counted.
- */
+/** Deletes nothing unless there are `count` messages. No broker counts by reason: then the held ones count. */
 export async function purgeParked(queue: ParkedQueue, filter: ParkedFilter, count: number): Promise<Purged> {
   const current = isFiltering(filter) ? undefined : await queue.count();
   if (current !== undefined && current !== count) return { current };
@@ -164,10 +161,7 @@ export function createParkedMessages(connections: Pick<Connections, "find">) {
       }
       const connection = connections.find(place.kind, place.connection);
       if (connection === undefined) {
-        throw new PosthornError(
-          "conflict",
-          `There is no connection "${place.connection}" of the kind ${place.kind}. Add it under connections in the configuration.`,
-        );
+        throw new PosthornError("conflict", describeUnknown(place.kind, place.connection));
       }
       return connection.openParked(place);
     },

@@ -1,10 +1,7 @@
-import { BrokerFault } from "./broker-fault.ts";
-import type { MessageProperty, Settled } from "./broker.ts";
+import { settledBy } from "./broker-fault.ts";
+import type { ReceivedMessage, Settled } from "./broker.ts";
 
-/**
- * The parked messages of one queue, for every kind of broker: in a poison queue, a dead-letter queue or a queue behind
- * a DLX.
- */
+/** The parked messages of one queue: in a poison queue, a dead-letter queue or a queue behind a DLX. */
 export interface ParkedQueue {
   readonly limits: ParkedLimits;
   /** The broker's current count. */
@@ -33,16 +30,11 @@ export interface ParkedLimits {
   keepsId: boolean;
 }
 
-export interface ParkedMessage {
+export interface ParkedMessage extends ReceivedMessage {
   /** Identifies the message. */
   readonly key: string;
   /** Where a list continues after this message; undefined when it cannot. */
   readonly place: string | undefined;
-  readonly id: string | undefined;
-  readonly body: Buffer;
-  readonly contentType: string | undefined;
-  readonly subject: string | undefined;
-  readonly properties: Readonly<Record<string, MessageProperty>>;
   readonly reason: string | undefined;
   readonly description: string | undefined;
   /** The queue that the message goes back to; undefined when it is not known. */
@@ -80,15 +72,9 @@ export function createParkedWalk<Raw>(broker: {
   const toHeld = (raw: Raw): HeldParked => ({
     ...broker.show(raw),
     copyBack: async () => void (await broker.copyBack(raw)),
-    async remove() {
+    remove() {
       held.delete(raw);
-      try {
-        await broker.remove(raw);
-        return "settled";
-      } catch (error) {
-        if (error instanceof BrokerFault && error.kind === "lost") return "lost";
-        throw error;
-      }
+      return settledBy(() => broker.remove(raw));
     },
   });
   return {

@@ -8,11 +8,12 @@ import {
 import { holdOf } from "../model/hold-rules.ts";
 import type { AmqpTopology } from "./amqp/topology.ts";
 import { checkByManagement, type AskManagement } from "./amqp/management.ts";
+import type { BrokerConnection, Findings } from "./broker.ts";
 import { BrokerFault } from "./broker-fault.ts";
-import type { Connections } from "./connections.ts";
+import { describeUnknown, type Connections } from "./connections.ts";
 
 /** What a configuration needs to exist at its brokers. */
-export type Wish =
+export type Needed =
   | { kind: "amqp"; connection: string; topology: AmqpTopology; longestHoldS?: number | undefined }
   | { kind: "azure-service-bus"; connection: string; queue: string; sessions: boolean }
   | { kind: "azure-storage-queue"; connection: string; queue: string };
@@ -40,24 +41,27 @@ const OWN_EXCHANGES = ["events", "webhooks", "dlx", "delayed"];
 const OWN_QUEUES = ["webhook.delivery", "webhook.failed", ...NOTIFICATIONS.map((name) => `notification.${name}`)];
 
 /** The topology of every configured RabbitMQ, and the queues of other brokers that are in use. */
-export function listWishes(connections: readonly ConnectionInput[], uses: readonly BrokerUse[]): Wish[] {
+export function listNeeded(connections: readonly ConnectionInput[], uses: readonly BrokerUse[]): Needed[] {
   const usedOf = (kind: BrokerKind) => uses.filter((one) => one.kind === kind).map(readUse);
   const amqp = usedOf("amqp");
   return [
     ...connections
       .filter(({ kind }) => kind === "amqp")
-      .map((input): Wish => {
+      .map((input): Needed => {
         const used = amqp.filter(({ connection }) => connection === input.name);
         const holds = used.flatMap(({ holdS }) => holdS ?? []);
         const longestHoldS = holds.length === 0 ? undefined : Math.max(...holds);
         return { kind: "amqp", connection: input.name, topology: toTopology(input, used), longestHoldS };
       }),
     ...findUnknown(connections, amqp),
-    ...byQueue(usedOf("azure-service-bus")).map((used): Wish => {
+    ...byQueue(usedOf("azure-service-bus")).map((used): Needed => {
       const sessions = used.map((one) => one.sessions).find((one) => one !== undefined) ?? false;
       return { kind: "azure-service-bus", ...placeOf(used), sessions };
     }),
-    ...byQueue(usedOf("azure-storage-queue")).map((used): Wish => ({ kind: "azure-storage-queue", ...placeOf(used) })),
+    ...byQueue(usedOf("azure-storage-queue")).map((used): Needed => ({
+      kind: "azure-storage-queue",
+      ...placeOf(used),
+    })),
   ];
 }
 
@@ -97,7 +101,7 @@ function toTopology({ topology = {} }: ConnectionInput, used: readonly Used[]): 
 }
 
 /** Listed as wanted, so that the missing connection is reported. */
-function findUnknown(connections: readonly ConnectionInput[], used: readonly Used[]): Wish[] {
+function findUnknown(connections: readonly ConnectionInput[], used: readonly Used[]): Needed[] {
   const isKnown = (name: string) => connections.some((one) => one.kind === "amqp" && one.name === name);
   return unique(used.map(({ connection }) => connection))
     .filter((name) => !isKnown(name))
@@ -122,20 +126,16 @@ function unique(names: readonly (string | undefined)[]): string[] {
 }
 
 /** How a broker differs from what is wanted, or the result of creating what is missing. */
-export interface Provision {
-  kind: Wish["kind"];
+export interface Provision extends Findings {
+  kind: Needed["kind"];
   connection: string;
   /** A description for people. */
   what: string;
-  /** What is missing or different. */
-  differences: string[];
-  /** What could not be checked, and why. */
-  unchecked: string[];
   /** Why nothing could be done. */
   error: string | undefined;
 }
 
-export interface ProvisionOptions {
+interface ProvisionOptions {
   connections: Connections;
   inputs: readonly ConnectionInput[];
   ask: AskManagement;
@@ -150,10 +150,10 @@ function describeTimeout(longestHoldS: number | undefined): string {
 }
 
 /** Creates missing parts. Parts that exist with other settings are reported and left unchanged. */
-export function declareWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
-  return report(wish, async () => {
+export function declareNeeded(needed: Needed, options: ProvisionOptions): Promise<Provision> {
+  return report(needed, async () => {
     try {
-      await declare(wish, options.connections);
+      await connectionOf(needed, options.connections).declare(neededFor(needed));
     } catch (error) {
       throw error instanceof BrokerFault && error.kind === "not_allowed" ? withAdvice(error) : error;
     }
@@ -170,15 +170,13 @@ function withAdvice({ kind, message }: BrokerFault): BrokerFault {
 }
 
 /** Compares without changing anything. */
-export function checkWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
-  return report(wish, () => check(wish, options));
+export function checkNeeded(needed: Needed, options: ProvisionOptions): Promise<Provision> {
+  return report(needed, () => check(needed, options));
 }
 
-type Found = Pick<Provision, "differences" | "unchecked">;
-
-async function report(wish: Wish, act: () => Promise<Found>): Promise<Provision> {
-  const { kind, connection } = wish;
-  const facts = { kind, connection, what: describe(wish) };
+async function report(needed: Needed, act: () => Promise<Findings>): Promise<Provision> {
+  const { kind, connection } = needed;
+  const facts = { kind, connection, what: describe(needed) };
   try {
     return { ...facts, ...(await act()), error: undefined };
   } catch (error) {
@@ -187,51 +185,32 @@ async function report(wish: Wish, act: () => Promise<Found>): Promise<Provision>
   }
 }
 
-async function declare(wish: Wish, connections: Connections): Promise<void> {
-  switch (wish.kind) {
-    case "amqp":
-      return known(connections.find("amqp", wish.connection), wish).declare(wish.topology);
-    case "azure-service-bus":
-      return known(connections.find("azure-service-bus", wish.connection), wish).declare(wish);
-    case "azure-storage-queue":
-      return known(connections.find("azure-storage-queue", wish.connection), wish).declare(wish.queue);
-  }
+async function check(needed: Needed, { connections, inputs, ask }: ProvisionOptions): Promise<Findings> {
+  const found = await connectionOf(needed, connections).check(neededFor(needed));
+  if (needed.kind !== "amqp") return found;
+  const input = inputs.find(({ kind, name }) => kind === "amqp" && name === needed.connection);
+  const managed = await checkByManagement(input ?? { kind: "amqp", name: "" }, needed.topology, found.differences, ask);
+  return {
+    differences: [...found.differences, ...managed.differences],
+    unchecked: [...found.unchecked, ...managed.unchecked, describeTimeout(needed.longestHoldS)],
+  };
 }
 
-async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions): Promise<Found> {
-  switch (wish.kind) {
-    case "amqp": {
-      const found = await known(connections.find("amqp", wish.connection), wish).check(wish.topology);
-      const input = inputs.find(({ kind, name }) => kind === "amqp" && name === wish.connection);
-      const asked = input ?? { kind: "amqp", name: "" };
-      const managed = await checkByManagement(asked, wish.topology, found.differences, ask);
-      return {
-        differences: [...found.differences, ...managed.differences],
-        unchecked: [...found.unchecked, ...managed.unchecked, describeTimeout(wish.longestHoldS)],
-      };
-    }
-    case "azure-service-bus": {
-      const differences = await known(connections.find("azure-service-bus", wish.connection), wish).check(wish);
-      return { differences, unchecked: [] };
-    }
-    case "azure-storage-queue": {
-      const differences = await known(connections.find("azure-storage-queue", wish.connection), wish).check(wish.queue);
-      return { differences, unchecked: [] };
-    }
-  }
+/** What the connection of this kind takes. */
+function neededFor(needed: Needed): unknown {
+  if (needed.kind === "amqp") return needed.topology;
+  return needed.kind === "azure-service-bus" ? needed : needed.queue;
 }
 
-function known<Connection>(connection: Connection | undefined, { kind, connection: name }: Wish): Connection {
-  if (connection !== undefined) return connection;
-  throw new BrokerFault(
-    "not_found",
-    `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`,
-  );
+function connectionOf({ kind, connection }: Needed, connections: Connections): BrokerConnection<unknown> {
+  const found = connections.find(kind, connection);
+  if (found === undefined) throw new BrokerFault("not_found", describeUnknown(kind, connection));
+  return found;
 }
 
-function describe(wish: Wish): string {
-  if (wish.kind !== "amqp") return `queue ${wish.queue}`;
-  const { namespace, queueType, notifications, queues = [] } = wish.topology;
+function describe(needed: Needed): string {
+  if (needed.kind !== "amqp") return `queue ${needed.queue}`;
+  const { namespace, queueType, notifications, queues = [] } = needed.topology;
   const named = [...notifications.map((name) => `notification.${name}`), ...queues];
   return `exchanges ${namespace}.*, ${queueType} queues ${["webhook.delivery", "webhook.failed", ...named].join(", ")}`;
 }

@@ -1,6 +1,6 @@
 import type { Clock, Random, Timer } from "../model/clock.ts";
 import type { ConnectionState } from "./broker.ts";
-import { BrokerFault, closedFault } from "./broker-fault.ts";
+import { type BrokerFault, closedFault } from "./broker-fault.ts";
 
 /** What every connection is opened with. */
 export interface LinkOptions {
@@ -10,10 +10,18 @@ export interface LinkOptions {
   onState?: ((state: ConnectionState) => void) | undefined;
 }
 
+/** A taker or a publisher of a connection. */
+interface Part {
+  close(): Promise<void>;
+}
+
 interface ReconnectingOptions<Handle> extends LinkOptions {
-  /** `isProven`: a handle that could be opened works. Rejects with a BrokerFault. */
+  /** `isProven`: a handle that could be opened works. */
   open(): Promise<{ handle: Handle; isProven: boolean }>;
   shut(handle: Handle): Promise<void>;
+  toFault(error: unknown): BrokerFault;
+  /** Closes a part together with the connection. */
+  closePart?(part: Part): Promise<void>;
 }
 
 export type Reconnecting<Handle> = ReturnType<typeof createReconnecting<Handle>>;
@@ -29,13 +37,14 @@ export function backoffMs(tries: number, random: Pick<Random, "next">): number {
 
 /** A handle that is opened at first use, and opened again after growing waits whenever it is lost. */
 export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>) {
-  const { clock, random } = options;
+  const { clock, random, toFault, closePart = (part: Part) => part.close() } = options;
   let state: ConnectionState = { state: "unused" };
   let current: Handle | undefined;
   let opening: Promise<Handle> | undefined;
   let tries = 0;
   let timer: Timer | undefined;
   let isClosed = false;
+  const parts = new Set<Part>();
   const shutting = new Set<Promise<void>>();
   const waiting = new Set<{ resolve(handle: Handle): void; reject(fault: BrokerFault): void }>();
 
@@ -69,7 +78,7 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
       waiting.clear();
       return handle;
     } catch (error) {
-      const fault = error instanceof BrokerFault ? error : new BrokerFault("refused", String(error));
+      const fault = toFault(error);
       if (!isClosed) fail(fault);
       throw fault;
     }
@@ -82,15 +91,37 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
     if (state.state !== "connected") become({ state: "connected" });
   }
 
+  /** The handle no longer works. Only the first report about a handle counts. */
+  function lose(handle: Handle, fault: BrokerFault): void {
+    if (handle !== current || isClosed) return;
+    current = undefined;
+    fail(fault);
+    const shut = options
+      .shut(handle)
+      .catch(() => undefined)
+      .finally(() => shutting.delete(shut));
+    shutting.add(shut);
+  }
+
+  /** If the error concerns the connection, the handle counts as lost; otherwise it works. */
+  function recordFault(handle: Handle, error: unknown): BrokerFault {
+    const fault = toFault(error);
+    if (fault.isOfConnection) lose(handle, fault);
+    else prove(handle);
+    return fault;
+  }
+
+  /** The open handle. Rejects with the fault while there is none. */
+  async function get(): Promise<Handle> {
+    if (isClosed) throw closedFault();
+    if (current !== undefined) return current;
+    if (state.state === "failed") throw state.fault;
+    return openNow();
+  }
+
   return {
     state: (): ConnectionState => state,
-    /** The open handle. Rejects with the fault while there is none. */
-    async get(): Promise<Handle> {
-      if (isClosed) throw closedFault();
-      if (current !== undefined) return current;
-      if (state.state === "failed") throw state.fault;
-      return openNow();
-    },
+    get,
     /** The open handle, however long that takes. Rejects when this is closed. */
     async whenOpen(): Promise<Handle> {
       if (isClosed) throw closedFault();
@@ -100,18 +131,32 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
       return opened;
     },
     prove,
-    /** The handle no longer works. Only the first report about a handle counts. */
-    lose(handle: Handle, fault: BrokerFault): void {
-      if (handle !== current || isClosed) return;
-      current = undefined;
-      fail(fault);
-      const shut = options
-        .shut(handle)
-        .catch(() => undefined)
-        .finally(() => shutting.delete(shut));
-      shutting.add(shut);
+    lose,
+    recordFault,
+    /** Makes one call, whose result shows whether the handle works. Rejects with a fault. */
+    async use<Result>(act: (handle: Handle) => Promise<Result>, opened = get()): Promise<Result> {
+      const handle = await opened;
+      try {
+        const result = await act(handle);
+        prove(handle);
+        return result;
+      } catch (error) {
+        throw recordFault(handle, error);
+      }
+    },
+    /** The part is closed before the connection is. */
+    keep<Kept extends Part>(part: Kept): Kept {
+      parts.add(part);
+      return {
+        ...part,
+        async close() {
+          parts.delete(part);
+          await part.close();
+        },
+      };
     },
     async close(): Promise<void> {
+      await Promise.all([...parts].map(closePart));
       isClosed = true;
       timer?.cancel();
       for (const { reject } of waiting) reject(closedFault());

@@ -209,12 +209,12 @@ export function senderContract(name: string, sender: SenderCase): void {
       const settings = sender.settings(harness);
       const shown = kind.secrets.mask(settings, () => MASK);
       expect(kind.secrets.restore(shown, settings)).toEqual(settings);
-      kind.secrets.refuseCarried(shown, settings, true);
+      kind.secrets.rejectCarried(shown, settings, true);
       if (sender.noSecrets !== undefined) return;
       const elsewhere = kind.secrets.mask(sender.settingsElsewhere(harness), () => MASK);
-      expect(() => kind.secrets.refuseCarried(elsewhere, settings, true)).toThrow(/again/);
+      expect(() => kind.secrets.rejectCarried(elsewhere, settings, true)).toThrow(/again/);
       // The control: given anew, it may.
-      kind.secrets.refuseCarried(sender.settingsElsewhere(harness), settings, true);
+      kind.secrets.rejectCarried(sender.settingsElsewhere(harness), settings, true);
     });
 
     it("puts its settings where they can be found", () => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { connect, type ChannelModel, type ConfirmChannel, type GetMessage } from "amqplib";
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
 import { createConnections } from "../../src/queues/connections.ts";
-import { checkWish, declareWish, listWishes } from "../../src/queues/provision.ts";
+import { checkNeeded, declareNeeded, listNeeded } from "../../src/queues/provision.ts";
 import { listConnections } from "../../src/config/connections.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
@@ -37,10 +37,10 @@ async function declare(url: string): Promise<void> {
     random: createSeededRandom(1),
   });
   const options = { connections, inputs, ask: () => Promise.reject(new Error("it is not asked here")) };
-  const [wish] = listWishes(inputs, [{ kind: "amqp", settings: { queue: "webhook.delivery" } }]);
+  const [wish] = listNeeded(inputs, [{ kind: "amqp", settings: { queue: "webhook.delivery" } }]);
   if (wish === undefined) throw new Error("the example wants nothing");
-  expect((await declareWish(wish, options)).error).toBeUndefined();
-  expect((await checkWish(wish, options)).differences).toEqual([]);
+  expect((await declareNeeded(wish, options)).error).toBeUndefined();
+  expect((await checkNeeded(wish, options)).differences).toEqual([]);
   await connections.close();
 }
 

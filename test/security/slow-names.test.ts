@@ -80,7 +80,7 @@ describe("a name that is bound anew", () => {
     let isOpen = true;
     const opened = createAddressGuard({ allowPrivate: ["127.0.0.1/32"] });
     const closed = createAddressGuard({ allowPrivate: false });
-    const guard = { opensPrivate: true, judge: (address: string) => (isOpen ? opened : closed).judge(address) };
+    const guard = { opensPrivate: true, check: (address: string) => (isOpen ? opened : closed).check(address) };
     const client = openHttpClient({ guard, allowHttp: true, clock, lookup: names.lookup });
     const post = () =>
       new Promise<string>((resolve) => {

@@ -19,7 +19,7 @@ const MIN_VECTORS = 1000;
 const MIN_CONTROLS = 100;
 const closed = createAddressGuard({ allowPrivate: false });
 /** The negative control: a guard that looks away. */
-const broken: AddressGuard = { opensPrivate: true, judge: () => ({ allowed: true, opened: true }) };
+const broken: AddressGuard = { opensPrivate: true, check: () => ({ allowed: true, opened: true }) };
 
 /**
  * R18. Nothing here reaches the network: what is let through goes to a proxy on loopback that leads everywhere to a

@@ -2,7 +2,7 @@
 import { toActiveRules, type AlertRuleInput } from "../../src/model/alert.ts";
 import { GATEWAY_TENANT } from "../../src/model/event.ts";
 import type { Undrained } from "../../src/deliver/fallback-drain.ts";
-import { createNotedCertificates } from "../../src/destinations/wire/guarded-connect.ts";
+import { createKnownCertificates } from "../../src/destinations/wire/guarded-connect.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/destinations/sender.ts";
 import { createIdSource } from "../../src/model/ids.ts";
 import { DELIVERED, type Outcome } from "../../src/model/outcome.ts";
@@ -153,7 +153,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
       onBallastFault: onFault,
       measure: () => wrongs.freeMib * MIB,
     });
-    const certificates = createNotedCertificates(clock);
+    const certificates = createKnownCertificates(clock);
     const parked = createParkedCounts({
       clock,
       listSources: () => Object.keys(wrongs.parked).map((name) => ({ name, tenantId: "default" })),
@@ -257,7 +257,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
       return time.wall();
     },
     showCertificate: (host, notAfter) =>
-      opened.certificates.note(host, {
+      opened.certificates.record(host, {
         getPeerCertificate: () => ({ valid_to: new Date(notAfter).toUTCString() }) as never,
       }),
     async subscribe(name, more = {}) {

@@ -1,6 +1,6 @@
 /** What the kind http makes of answers, for those who play a destination without one. */
 import { classify, type RetryOn } from "../../src/destinations/classify-answer.ts";
-import type { HttpDestination } from "../../src/destinations/http/request.ts";
+import type { HttpDestination } from "../../src/destinations/http/settings.ts";
 import { failed, UNSENT, type KindRecord, type Outcome } from "../../src/model/outcome.ts";
 import type { Subscription } from "../../src/model/subscription.ts";
 

@@ -6,7 +6,7 @@ import {
   createGuardedConnect,
   type Connected,
   type Peer,
-  createNotedCertificates,
+  createKnownCertificates,
 } from "../../destinations/wire/guarded-connect.ts";
 import { openNameLookup } from "../../destinations/wire/names/name-lookup.ts";
 import { describe } from "../../destinations/wire/network-fault.ts";
@@ -57,7 +57,7 @@ async function checkOne({ origin, ca, hasSealed }: HttpsOrigin, reach: Reach, re
 function shakeHands({ protocol, hostname, port }: URL, ca: string | undefined, reach: Reach) {
   const clock = createSystemClock();
   const names = openNameLookup({ clock });
-  const certificates = createNotedCertificates(clock);
+  const certificates = createKnownCertificates(clock);
   const connect = createGuardedConnect({
     guard: createAddressGuard({ allowPrivate: reach.allowPrivateDestinations }),
     clock,

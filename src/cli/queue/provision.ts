@@ -8,12 +8,12 @@ import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../model/connection.ts";
 import type { AskManagement } from "../../queues/amqp/management.ts";
 import { createConnections } from "../../queues/connections.ts";
 import {
-  checkWish,
-  declareWish,
+  checkNeeded,
+  declareNeeded,
   type Provision,
   type BrokerUse,
-  listWishes,
-  type Wish,
+  listNeeded,
+  type Needed,
 } from "../../queues/provision.ts";
 import { ReportedFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
@@ -33,8 +33,8 @@ export async function runProvision(action: "declare" | "check", flags: Provision
   const inputs = listConnections(config);
   const isNamed = ({ kind, name }: (typeof inputs)[number]) =>
     named === undefined || (kind === named.kind && name === named.settings["connection"]);
-  const wishes = listWishes(inputs.filter(isNamed), named === undefined ? listUses(config) : [named]);
-  const results = await provision(action, wishes, inputs);
+  const needed = listNeeded(inputs.filter(isNamed), named === undefined ? listUses(config) : [named]);
+  const results = await provision(action, needed, inputs);
   const unfit = named === undefined ? listFallbackWarnings(config.subscriptions) : [];
   const isWell = results.every(({ differences, error }) => differences.length === 0 && error === undefined);
   if (flags.json === true) {
@@ -68,7 +68,7 @@ function readNamed({ kind, queue, connection = DEFAULT_CONNECTION, sessions }: P
 
 async function provision(
   action: "declare" | "check",
-  wishes: readonly Wish[],
+  needed: readonly Needed[],
   inputs: ReturnType<typeof listConnections>,
 ): Promise<Provision[]> {
   const clock = createSystemClock();
@@ -82,8 +82,8 @@ async function provision(
   try {
     const results: Provision[] = [];
     const options = { connections, inputs, ask: management.ask };
-    for (const wish of wishes) {
-      results.push(await (action === "declare" ? declareWish(wish, options) : checkWish(wish, options)));
+    for (const one of needed) {
+      results.push(await (action === "declare" ? declareNeeded(one, options) : checkNeeded(one, options)));
     }
     return results;
   } finally {

@@ -1,14 +1,15 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { type HeaderBlock, headerLine, toHeaderBlock } from "../../model/headers.ts";
+import { headerLine } from "../../model/headers.ts";
 import { HOPS_HEADER } from "../../model/event.ts";
-import { blocked, failed, postponed } from "../../model/outcome.ts";
-import { createSigner, type Signer } from "../../model/signature.ts";
+import { blocked, failed, failedHere, postponed } from "../../model/outcome.ts";
+import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
+import { createTokenRequests, prepareAccess } from "../login.ts";
 import type { HttpResult } from "../wire/http.ts";
-import { createTokenRequests, type PreparedAuth, prepareAuth } from "../login.ts";
+import { oncePer } from "../once-per.ts";
 import type { Attempt, SenderServices } from "../sender.ts";
-import { buildInsertUrl, judge } from "./judge.ts";
+import { buildInsertUrl, classifyBatch } from "./classify-batch.ts";
 import { batchId } from "./rows.ts";
 import type { BatchDestination, PostedTo } from "./settings.ts";
 import { type Part, type RowResult, sendInParts, type Verdict } from "./split.ts";
@@ -32,15 +33,6 @@ export interface SentRow {
 /** Sends the rows of one batch and calls `done` once, with a result for each row, in the order given. */
 export type SendRows = (rows: readonly SentRow[], done: (results: readonly RowResult<RowFacts>[]) => void) => void;
 
-interface Prepared {
-  to: PostedTo;
-  headers: HeaderBlock;
-  originHeaders: HeaderBlock;
-  auth: PreparedAuth;
-  signer: Signer;
-  problem: string | undefined;
-}
-
 const compress = promisify(gzip);
 const HELD_BEHIND = { outcome: postponed("not sent: a row before it was rejected", 0), fact: { record: {} } };
 type PartDone = (result: Verdict & RowResult<RowFacts>) => void;
@@ -49,34 +41,26 @@ type PartDone = (result: Verdict & RowResult<RowFacts>) => void;
 export function createPostedBatches(services: SenderServices): SendRows {
   const { client, clock, userAgent, findOwnUrlProblem } = services;
   const requestWithToken = createTokenRequests(services);
-  const prepared = new WeakMap<Subscription, Prepared>();
   /** When no row of a rejected batch could be sent within one attempt, the next attempt begins with smaller parts. */
   const pieces = new WeakMap<Subscription, number>();
 
-  function prepare(subscription: Subscription): Prepared {
-    const known = prepared.get(subscription);
-    if (known !== undefined) return known;
+  const prepare = oncePer((subscription: Subscription) => {
     const to = (subscription.destination as BatchDestination).to as PostedTo;
-    const hasOwnAgent = Object.keys(to.headers).some((name) => name.toLowerCase() === "user-agent");
-    const auth = prepareAuth(to, subscription.tenantId);
-    const login = auth.authorization === undefined ? "" : headerLine("Authorization", auth.authorization);
-    const made: Prepared = {
+    const access = prepareAccess(to, subscription.tenantId);
+    return {
       to,
       headers:
         headerLine("Content-Type", "application/x-ndjson") +
-        (hasOwnAgent ? "" : headerLine("User-Agent", userAgent)) +
+        (access.hasOwnAgent ? "" : headerLine("User-Agent", userAgent)) +
         (to.gzip ? headerLine("Content-Encoding", "gzip") : ""),
-      originHeaders: toHeaderBlock(to.headers) + login,
-      auth,
+      access,
       signer: createSigner(subscription.secrets, subscription),
       problem: to.allowOwnUrl ? undefined : findOwnUrlProblem(to.url),
     };
-    prepared.set(subscription, made);
-    return made;
-  }
+  });
 
   async function post(sent: readonly SentRow[], subscription: Subscription, endsAt: number, done: PartDone) {
-    const { to, headers: common, originHeaders, auth, signer } = prepare(subscription);
+    const { to, headers: common, access, signer } = prepare(subscription);
     const rows = sent.map(({ row }) => row);
     const attempts = sent.map(({ attempt }) => attempt);
     const id = batchId(rows, attempts);
@@ -91,22 +75,23 @@ export function createPostedBatches(services: SenderServices): SendRows {
       method: "POST",
       url: to.insert === undefined ? to.url : buildInsertUrl(to.url, to.insert, id),
       headers: own + common,
-      originHeaders,
+      originHeaders: access.originHeaders,
       body,
       timeoutMs: Math.max(1, endsAt - clock.now()),
       owner: subscription.tenantId,
-      terms: auth.terms,
+      terms: access.terms,
       findHopProblem: to.allowOwnUrl ? undefined : findOwnUrlProblem,
     };
     const record = { batch_id: id, rows: rows.length, bytes: body.length };
     const report = (result: HttpResult) => {
       const options = { retryOn: to.retryOn, isClickHouse: to.insert !== undefined, rowCount: rows.length };
       const status = result.kind === "response" ? result.status : undefined;
-      const { said, ...judgement } = judge(result, { ...options, wall: clock.wall });
-      done({ ...judgement, fact: { status, address: result.address, said, record } });
+      const { said, ...rest } = classifyBatch(result, { ...options, wall: clock.wall });
+      done({ ...rest, fact: { status, address: result.address, said, record } });
     };
-    if (auth.tokenClient === undefined) client.request(request, report);
-    else requestWithToken(auth.tokenClient, request, report);
+    const { tokenClient } = access;
+    if (tokenClient === undefined) client.request(request, report);
+    else requestWithToken(tokenClient, request, report);
   }
 
   return (sent, done) => {
@@ -133,10 +118,7 @@ export function createPostedBatches(services: SenderServices): SendRows {
         if (result.verdict === "taken") hasTaken = true;
         ended(result);
       }).catch((error: unknown) => {
-        const outcome = failed(`the batch could not be created: ${String(error)}`, {
-          result: "error",
-          says: "nothing",
-        });
+        const outcome = failedHere(`the batch could not be created: ${String(error)}`);
         ended({ verdict: "stopped", outcome, fact: { record: {} } });
       });
     }

@@ -2,10 +2,7 @@ import { createHash } from "node:crypto";
 import { buildData, readDetails } from "../event-data.ts";
 import type { Attempt } from "../sender.ts";
 
-/**
- * A line of JSON for each event, ended by a line feed. It contains nothing about the attempt: the same event is always
- * the same row.
- */
+/** A line of JSON for each event. It has nothing of the attempt: the same event is always the same row. */
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

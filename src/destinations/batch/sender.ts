@@ -2,6 +2,7 @@ import { PosthornError } from "../../model/errors.ts";
 import { DELIVERED, failed, failedHere, type KindRecord, type Outcome } from "../../model/outcome.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
+import { checkPlaces } from "../login.ts";
 import { keepOwnRecord } from "../own-record.ts";
 import type { Attempt, Sender, SenderServices } from "../sender.ts";
 import { createPostedBatches, type RowFacts, type SentRow } from "./posted-batches.ts";
@@ -71,12 +72,9 @@ export function openBatchSender(services: SenderServices, createFile = createRot
       );
     },
     rules: {
-      refuse({ url, path, allow_own_url: mayBeOwn, auth }) {
-        if (path !== undefined) return refusePath(path, batchDir);
-        services.checkUrl(url ?? "", "destination.url");
-        const problem = mayBeOwn === true ? undefined : services.findOwnUrlProblem(url ?? "");
-        if (problem !== undefined) throw refusal("destination.url", `the destination cannot be used: ${problem}`);
-        if (auth?.token_url !== undefined) services.checkUrl(auth.token_url, "destination.auth.token_url");
+      check(settings) {
+        if (settings.path === undefined) checkPlaces(services, "destination.", settings.url ?? "", settings);
+        else checkPath(settings.path, batchDir);
       },
     },
     async close() {
@@ -110,13 +108,10 @@ function toRecord({ place }: Subscription, { status, address, said, record }: Ro
   return { ...keepOwnRecord(place, record), address, code: status, answer };
 }
 
-function refusePath(path: string, batchDir: string | undefined): void {
-  if (batchDir === undefined) throw refusal("destination.path", NO_FOLDER);
-  if (path === batchDir || !isInside(path, batchDir)) {
-    throw refusal("destination.path", `${path} is not inside ${batchDir}, the folder for batches (batch_dir)`);
-  }
-}
-
-function refusal(field: string, message: string): PosthornError {
-  return new PosthornError("invalid_field", `${field}: ${message}.`, { field });
+function checkPath(path: string, batchDir: string | undefined): void {
+  const isAllowed = batchDir !== undefined && path !== batchDir && isInside(path, batchDir);
+  if (isAllowed) return;
+  const outside = `${path} is not inside ${batchDir}, the folder for batches (batch_dir)`;
+  const field = "destination.path";
+  throw new PosthornError("invalid_field", `${field}: ${batchDir === undefined ? NO_FOLDER : outside}.`, { field });
 }

@@ -1,18 +1,12 @@
 import { Type, type Static } from "typebox";
 import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, withDefault } from "../../model/shape.ts";
-import {
-  type DestinationAuthInput,
-  REQUEST_SETTINGS,
-  checkDestinationAuth,
-  checkOwnHeaders,
-} from "../request-settings.ts";
-import type { RetryOn } from "../classify-answer.ts";
+import { REQUEST_SETTINGS, checkDestinationAuth, checkOwnHeaders } from "../request-settings.ts";
 import type { PreparedDestination, DestinationKind } from "../destination-kind.ts";
 import { createUrlSecrets } from "../secret-settings.ts";
 import { isAbsolute, normalize } from "node:path";
 import { checkAllowedIps } from "../../model/addresses.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 
 const MIB = 1_048_576;
@@ -100,61 +94,45 @@ export const BatchSettings = Type.Object(
 export type BatchSettings = Static<typeof BatchSettings>;
 
 /** The settings as the senders use them: with defaults, decrypted, only in memory. */
-export interface BatchDestination {
-  readonly rows: "event" | "payload";
-  readonly maxRows: number;
-  readonly maxBytes: number;
-  readonly lingerMs: number;
-  readonly to: PostedTo | FileTo;
-}
+export type BatchDestination = ReturnType<typeof toDestination>;
+export type PostedTo = ReturnType<typeof toPosted>;
+export type FileTo = ReturnType<typeof toFile>;
+type Filled = ReturnType<typeof fillInBatch>;
 
-export interface PostedTo {
-  readonly url: string;
-  /** Set when the destination is ClickHouse. */
-  readonly insert: { readonly table: string; readonly settings: Readonly<Record<string, string>> } | undefined;
-  readonly gzip: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly auth: DestinationAuthInput | undefined;
-  readonly allowedIps: readonly string[] | undefined;
-  readonly retryOn: RetryOn;
-  readonly allowOwnUrl: boolean;
-}
+const fillInBatch = (settings: BatchSettings) => fillIn(BatchSettings.properties, settings);
 
-export interface FileTo {
-  readonly path: string;
-  readonly rotateBytes: number;
-  readonly rotateMs: number;
-}
-
-export function prepareBatch(settings: BatchSettings): PreparedDestination {
-  const set = fillIn(BatchSettings.properties, settings);
-  const to: PostedTo | FileTo =
-    set.path === null
-      ? {
-          url: set.url ?? "",
-          insert: set.format === "clickhouse" ? { table: set.table ?? "", settings: toTexts(set.settings) } : undefined,
-          gzip: set.gzip,
-          headers: set.headers ?? {},
-          auth: set.auth ?? undefined,
-          allowedIps: set.allowed_ips ?? undefined,
-          retryOn: {
-            statuses: set.retry_on?.statuses ?? [],
-            sourceStatuses: [],
-            bodyContains: set.retry_on?.body_contains,
-            bodyIs: undefined,
-          },
-          allowOwnUrl: set.allow_own_url,
-        }
-      : { path: set.path, rotateBytes: set.rotate_bytes, rotateMs: set.rotate_s * 1000 };
-  const destination: BatchDestination = {
+function toDestination(set: Filled) {
+  return {
     rows: set.rows,
     maxRows: set.max_rows,
     maxBytes: set.max_bytes,
     lingerMs: set.linger_s * 1000,
-    to,
+    to: set.path === null ? toPosted(set) : toFile(set),
   };
+}
+
+function toPosted(set: Filled) {
   return {
-    destination,
+    url: set.url ?? "",
+    /** Set when the destination is ClickHouse. */
+    insert: set.format === "clickhouse" ? { table: set.table ?? "", settings: toTexts(set.settings) } : undefined,
+    gzip: set.gzip,
+    headers: set.headers ?? {},
+    auth: set.auth ?? undefined,
+    allowedIps: set.allowed_ips ?? undefined,
+    retryOn: { statuses: set.retry_on?.statuses ?? [], bodyContains: set.retry_on?.body_contains },
+    allowOwnUrl: set.allow_own_url,
+  };
+}
+
+function toFile(set: Filled) {
+  return { path: set.path ?? "", rotateBytes: set.rotate_bytes, rotateMs: set.rotate_s * 1000 };
+}
+
+export function prepareBatch(settings: BatchSettings): PreparedDestination {
+  const set = fillInBatch(settings);
+  return {
+    destination: toDestination(set),
     place: set.path === null ? (set.url ?? "") : `file:${set.path}`,
     needs: { request: false, details: set.rows === "event" },
   };
@@ -166,11 +144,11 @@ function toTexts(settings: Readonly<Record<string, string | number | boolean>>):
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, toText(value)]));
 }
 
+const OF_CLICKHOUSE = ["table", "settings"] as const;
 const OF_POSTED = [
   "url",
   "format",
-  "table",
-  "settings",
+  ...OF_CLICKHOUSE,
   "gzip",
   "headers",
   "auth",
@@ -179,7 +157,6 @@ const OF_POSTED = [
   "allow_own_url",
 ] as const;
 const OF_FILES = ["path", "rotate_bytes", "rotate_s"] as const;
-const OF_CLICKHOUSE = ["table", "settings"] as const;
 
 /** Leaves out the settings that do not apply to this way of sending. */
 function presentBatch(settings: BatchSettings): Record<string, unknown> {
@@ -188,10 +165,7 @@ function presentBatch(settings: BatchSettings): Record<string, unknown> {
     ...(isFile ? OF_POSTED : OF_FILES),
     ...(settings.format === "clickhouse" ? [] : OF_CLICKHOUSE),
   ];
-  const shown = fillIn(
-    BatchSettings.properties,
-    BATCH_SECRETS.mask(settings, () => MASK),
-  );
+  const shown = fillInBatch(BATCH_SECRETS.mask(settings, () => MASK));
   return Object.fromEntries(Object.entries(shown).filter(([field]) => !foreign.includes(field)));
 }
 
@@ -212,44 +186,40 @@ function checkBatchSettings(settings: BatchSettings): FieldProblem[] {
 }
 
 function checkPosted(settings: BatchSettings, url: string): FieldProblem[] {
-  const { format, table, headers = {} } = settings;
-  const problems = refuse(settings, OF_FILES, "is only for a path, and this destination has a url");
-  if (format !== "clickhouse") problems.push(...refuse(settings, OF_CLICKHOUSE, "is only for the format clickhouse"));
-  else if (table === undefined)
-    problems.push({ field: "table", message: "is missing; the format clickhouse needs it" });
+  const { format, table, settings: ofInsert = {}, headers } = settings;
+  const isInsert = format === "clickhouse";
   return [
-    ...problems,
-    ...checkInsertSettings(settings),
+    ...problemsOf([
+      ...checkForeign(settings, OF_FILES, "is only for a path, and this destination has a url"),
+      ...checkForeign(settings, isInsert ? [] : OF_CLICKHOUSE, "is only for the format clickhouse"),
+      ["table", isInsert && table === undefined && "is missing; the format clickhouse needs it"],
+      ...Object.keys(ofInsert).map((name): FieldCheck => {
+        if (!SETTING_NAME.test(name)) return ["settings", `${JSON.stringify(name)} is not a valid setting`];
+        return [`settings.${name}`, RESERVED.test(name) && "is set by the gateway"];
+      }),
+    ]),
     ...checkOwnHeaders(headers),
-    ...checkIdempotencyKey(headers),
+    ...problemsOf(
+      Object.keys(headers ?? {}).map((name) => [
+        `headers.${name}`,
+        name.toLowerCase() === "idempotency-key" && "is set by the gateway",
+      ]),
+    ),
     ...checkAllowedIps(settings.allowed_ips, url),
     ...checkDestinationAuth(settings.auth, headers ?? {}),
   ];
 }
 
 function checkFile(settings: BatchSettings, path: string): FieldProblem[] {
-  const problems = refuse(settings, OF_POSTED, "is only for a url, and this destination has a path");
-  if (!isAbsolute(path) || normalize(path) !== path || path.endsWith("/") || path.includes("\0")) {
-    problems.push({ field: "path", message: "must be the absolute path of a file, without `.` and `..`" });
-  }
-  return problems;
+  const isValid = isAbsolute(path) && normalize(path) === path && !path.endsWith("/") && !path.includes("\0");
+  return problemsOf([
+    ...checkForeign(settings, OF_POSTED, "is only for a url, and this destination has a path"),
+    ["path", !isValid && "must be the absolute path of a file, without `.` and `..`"],
+  ]);
 }
 
-function checkInsertSettings({ settings = {} }: BatchSettings): FieldProblem[] {
-  return Object.keys(settings).flatMap((name) => {
-    if (!SETTING_NAME.test(name))
-      return [{ field: "settings", message: `${JSON.stringify(name)} is not a valid setting` }];
-    return RESERVED.test(name) ? [{ field: `settings.${name}`, message: "is set by the gateway" }] : [];
-  });
-}
-
-function checkIdempotencyKey(headers: BatchSettings["headers"]): FieldProblem[] {
-  const name = Object.keys(headers ?? {}).find((one) => one.toLowerCase() === "idempotency-key");
-  return name === undefined ? [] : [{ field: `headers.${name}`, message: "is set by the gateway" }];
-}
-
-function refuse(settings: BatchSettings, fields: readonly (keyof BatchSettings)[], message: string): FieldProblem[] {
-  return fields.filter((field) => settings[field] !== undefined).map((field) => ({ field, message }));
+function checkForeign(settings: BatchSettings, fields: readonly (keyof BatchSettings)[], message: string) {
+  return fields.map((field): FieldCheck => [field, settings[field] !== undefined && message]);
 }
 
 /** Analytics: events are collected and sent as rows of JSON to a URL, to ClickHouse or to files. */

@@ -1,7 +1,7 @@
 import { hasLineFault, parseMailAddress, type MailAddress } from "../../model/mail.ts";
 import { readPayload, textIn } from "../templated.ts";
 import type { Attempt } from "../sender.ts";
-import { type MailTexts, MAX_RECIPIENTS, findUnsubscribeProblem } from "./settings.ts";
+import { findUnsubscribeProblem, listOf, type MailTexts, MAX_RECIPIENTS } from "./settings.ts";
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 
@@ -18,23 +18,38 @@ export function takeFromPayload({ event }: Attempt, rest: MailTexts): MailTexts 
   return {
     ...rest,
     to: typeof to === "string" ? [to] : to,
-    subject: textIn(payload, "subject"),
-    text: textIn(payload, "text"),
-    html: textIn(payload, "html"),
+    subject: listOf(textIn(payload, "subject")),
+    text: listOf(textIn(payload, "text")),
+    html: listOf(textIn(payload, "html")),
   };
 }
 
+/** The content and recipients of one e-mail, checked and ready to be composed. */
+export type MailFields = Exclude<ReturnType<typeof checkFields>, string>;
+
 /** Returns the checked fields, or a text with the problem, using the names of the settings. */
-export function checkFields(texts: MailTexts): MailFields | string {
-  const { subject = "", text, html, listUnsubscribe } = texts;
-  const to = parseAll("to", texts.to);
-  const cc = parseAll("cc", texts.cc);
-  const bcc = parseAll("bcc", texts.bcc);
-  const replies = parseAll("reply_to", texts.replyTo === undefined ? [] : [texts.replyTo]);
-  if (typeof to === "string") return to;
-  if (typeof cc === "string") return cc;
-  if (typeof bcc === "string") return bcc;
-  if (typeof replies === "string") return replies;
+export function checkFields(texts: MailTexts) {
+  const {
+    subject: [subject = ""],
+    text: [text],
+    html: [html],
+    list_unsubscribe: [listUnsubscribe],
+  } = texts;
+  const addresses: Record<"to" | "cc" | "bcc" | "reply_to", MailAddress[]> = { to: [], cc: [], bcc: [], reply_to: [] };
+  for (const field of ["to", "cc", "bcc", "reply_to"] as const) {
+    // An empty result of a template is no recipient. Several addresses in one text are invalid: each is an item.
+    for (const given of texts[field].filter((one) => one.trim() !== "")) {
+      const parsed = parseMailAddress(given);
+      if (typeof parsed === "string") return `${field}: ${parsed}`;
+      addresses[field].push(parsed);
+    }
+  }
+  const {
+    to,
+    cc,
+    bcc,
+    reply_to: [replyTo],
+  } = addresses;
   const count = to.length + cc.length + bcc.length;
   if (to.length === 0) return "to: there is no recipient";
   if (count > MAX_RECIPIENTS) return `to: has ${count} recipients; the maximum is ${MAX_RECIPIENTS}`;
@@ -42,22 +57,7 @@ export function checkFields(texts: MailTexts): MailFields | string {
   if (problem !== undefined) return problem;
   const unsubscribe = listUnsubscribe === undefined ? undefined : findUnsubscribeProblem(listUnsubscribe);
   if (unsubscribe !== undefined) return `list_unsubscribe: ${unsubscribe}`;
-  return { to, cc, bcc, replyTo: replies[0], subject, text, html, listUnsubscribe };
-}
-
-/**
- * An empty result of a template is no recipient. Several addresses in one text are invalid: each must be an item of its
- * own.
- */
-function parseAll(field: string, texts: readonly string[]): MailAddress[] | string {
-  const addresses: MailAddress[] = [];
-  for (const text of texts) {
-    if (text.trim() === "") continue;
-    const parsed = parseMailAddress(text);
-    if (typeof parsed === "string") return `${field}: ${parsed}`;
-    addresses.push(parsed);
-  }
-  return addresses;
+  return { to, cc, bcc, replyTo, subject, text, html, listUnsubscribe };
 }
 
 function findTextProblem(subject: string, text: string | undefined, html: string | undefined): string | undefined {
@@ -67,19 +67,6 @@ function findTextProblem(subject: string, text: string | undefined, html: string
   if (text === undefined && html === undefined) return "text: there is neither text nor html";
   const tooLong = Object.entries({ text, html }).find(([, value = ""]) => Buffer.byteLength(value) > MAX_BODY_BYTES);
   return tooLong && `${tooLong[0]}: has more than ${MAX_BODY_BYTES} bytes`;
-}
-
-/** The content and recipients of one e-mail, checked and ready to be composed. */
-export interface MailFields {
-  readonly to: readonly MailAddress[];
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly replyTo: MailAddress | undefined;
-  /** A single line. */
-  readonly subject: string;
-  readonly text: string | undefined;
-  readonly html: string | undefined;
-  readonly listUnsubscribe: string | undefined;
 }
 
 interface MessageFacts {
@@ -97,46 +84,42 @@ interface DkimKey {
   readonly key: string;
 }
 
-/**
- * The same for all attempts of a delivery, and another after a replay: a mail server that already has the message may
- * drop the repetition.
- */
+/** The same for all attempts of a delivery, another after a replay: mail servers may drop repetitions. */
 export function messageIdOf({ event, deliveryId, generation }: Attempt, origin: string, from: MailAddress): string {
   const facts = [origin, event.originId ?? event.id, deliveryId, generation].join("\0");
   const digest = createHash("sha256").update(facts).digest("hex").slice(0, 40);
   return `<${digest}.${generation}@${from.address.slice(from.address.lastIndexOf("@") + 1)}>`;
 }
 
-export function createComposer(from: MailAddress, dkim: DkimKey | undefined) {
-  return {
-    /** Returns the bytes of the message, signed if DKIM is configured. */
-    async compose(fields: MailFields, { messageId, deliveryId, eventType, sentAt }: MessageFacts): Promise<Buffer> {
-      const { default: MailComposer } = await import("nodemailer/lib/mail-composer");
-      const { replyTo, listUnsubscribe } = fields;
-      const message = new MailComposer({
-        from: { ...from },
-        to: fields.to.map(toParts),
-        cc: fields.cc.map(toParts),
-        ...(replyTo && { replyTo: toParts(replyTo) }),
-        subject: fields.subject,
-        ...(fields.text !== undefined && { text: fields.text }),
-        ...(fields.html !== undefined && { html: fields.html }),
-        messageId,
-        date: new Date(sentAt),
-        headers: {
-          "X-Webhook-ID": deliveryId,
-          ...(!hasLineFault(eventType) && { "X-Webhook-Event": eventType }),
-          "Auto-Submitted": "auto-generated",
-          ...(listUnsubscribe !== undefined && unsubscribeHeaders(listUnsubscribe)),
-        },
-        // A message must not make this process read a file or a URL.
-        disableFileAccess: true,
-        disableUrlAccess: true,
-      }).compile();
-      const raw = await message.build();
-      return dkim === undefined ? raw : sign(raw, dkim);
+/** Returns the bytes of the message, signed if DKIM is configured. */
+export async function compose(
+  { from, dkim }: { from: MailAddress; dkim: DkimKey | undefined },
+  { replyTo, listUnsubscribe, ...fields }: MailFields,
+  { messageId, deliveryId, eventType, sentAt }: MessageFacts,
+): Promise<Buffer> {
+  const { default: MailComposer } = await import("nodemailer/lib/mail-composer");
+  const message = new MailComposer({
+    from: { ...from },
+    to: fields.to.map(toParts),
+    cc: fields.cc.map(toParts),
+    ...(replyTo && { replyTo: toParts(replyTo) }),
+    subject: fields.subject,
+    ...(fields.text !== undefined && { text: fields.text }),
+    ...(fields.html !== undefined && { html: fields.html }),
+    messageId,
+    date: new Date(sentAt),
+    headers: {
+      "X-Webhook-ID": deliveryId,
+      ...(!hasLineFault(eventType) && { "X-Webhook-Event": eventType }),
+      "Auto-Submitted": "auto-generated",
+      ...(listUnsubscribe !== undefined && unsubscribeHeaders(listUnsubscribe)),
     },
-  };
+    // A message must not make this process read a file or a URL.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }).compile();
+  const raw = await message.build();
+  return dkim === undefined ? raw : sign(raw, dkim);
 }
 
 const toParts = ({ name, address }: MailAddress) => ({ name, address });

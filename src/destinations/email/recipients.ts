@@ -8,7 +8,7 @@ import {
   type KindRecord,
   type Outcome,
 } from "../../model/outcome.ts";
-import type { Answered, SmtpError } from "./smtp-pool.ts";
+import type { SmtpError, SmtpResult } from "./smtp-pool.ts";
 
 /**
  * Which recipients have a message already. An SMTP server may accept it for some recipients and not for others, and
@@ -56,29 +56,27 @@ export function findOpen(
 }
 
 /** The states after an attempt to `open`. Without faults, the server accepted the message for all of them. */
-export function noteAnswer(
+export function statesAfter(
   { open, before }: OpenRecipients,
   isTaken: boolean,
   faults: readonly RecipientFault[],
 ): RecipientStates {
   const isFaulty = (address: string) => faults.some((fault) => fault.address === address);
-  const refused = faults.filter(({ isDeferred }) => !isDeferred).map(toStated);
-  const deferred = faults.filter(({ isDeferred }) => isDeferred).map(toStated);
+  const statedOf = (isDeferred: boolean): StatedFault[] =>
+    faults.filter((fault) => fault.isDeferred === isDeferred).map(({ address, answer }) => ({ address, answer }));
   const answered = isTaken ? open.filter((address) => !isFaulty(address)) : [];
   return {
     generation: before.generation,
     accepted: [...before.accepted, ...answered],
-    refused: [...before.refused, ...refused],
+    refused: [...before.refused, ...statedOf(false)],
     // When the message failed before the server was asked for any recipient, the deferred ones stay as they were.
-    deferred: isTaken || faults.length > 0 ? deferred : before.deferred,
+    deferred: isTaken || faults.length > 0 ? statedOf(true) : before.deferred,
   };
 }
 
 function findStates(earlier: readonly KindRecord[] | undefined): RecipientStates | undefined {
   return earlier?.map(readStates).findLast((states) => states !== undefined);
 }
-
-const toStated = ({ address, answer }: RecipientFault): StatedFault => ({ address, answer });
 
 /** Nothing is known about an interrupted attempt. */
 function readStates({ facts }: KindRecord): RecipientStates | undefined {
@@ -95,27 +93,28 @@ export interface RecipientFault {
   answer: string;
 }
 
-/** The result of a message that the server accepted for at least one recipient. */
-export function judgeAnswer({ rejected }: Answered): { outcome: Outcome; faults: readonly RecipientFault[] } {
-  const faults = rejected.map(toFault);
-  const deferred = faults.filter(({ isDeferred }) => isDeferred);
+/** The outcome of an attempt, and the states of all recipients after it. */
+export function conclude(result: SmtpResult, recipients: OpenRecipients) {
+  const isTaken = "answered" in result;
+  const faults = (isTaken ? result.answered.rejected : (result.error.rejectedErrors ?? [])).map(toFault);
+  const outcome = isTaken ? outcomeOfAnswer(faults) : outcomeOfError(result.error, faults);
+  const states = statesAfter(recipients, isTaken, faults);
+  // Other recipients had it before: no further recipient can be reached, so the delivery counts as delivered.
+  const isLastRejection = outcome.kind === "refused" && states.accepted.length > 0;
+  return { outcome: isLastRejection ? deliveredWith(`${outcome.error}; the others have it`) : outcome, states };
+}
+
+/** The server accepted the message for at least one recipient. */
+function outcomeOfAnswer(faults: readonly RecipientFault[]): Outcome {
   const named = faults.map(({ address, answer }) => `${address} (${answer})`).join(", ");
-  if (deferred.length > 0) {
-    return { outcome: failed(`not accepted yet for ${named}; the others have it`, { says: "well" }), faults };
+  if (faults.some(({ isDeferred }) => isDeferred)) {
+    return failed(`not accepted yet for ${named}; the others have it`, { says: "well" });
   }
-  return {
-    outcome: faults.length === 0 ? DELIVERED : deliveredWith(`refused for ${named}; the others have it`),
-    faults,
-  };
+  return faults.length === 0 ? DELIVERED : deliveredWith(`refused for ${named}; the others have it`);
 }
 
-/** The result of a message that the server accepted for no recipient. */
-export function judgeError(error: SmtpError): { outcome: Outcome; faults: readonly RecipientFault[] } {
-  const faults = (error.rejectedErrors ?? []).map(toFault);
-  return { outcome: outcomeOf(error, faults), faults };
-}
-
-function outcomeOf(error: SmtpError, faults: readonly RecipientFault[]): Outcome {
+/** The server accepted the message for no recipient. */
+function outcomeOfError(error: SmtpError, faults: readonly RecipientFault[]): Outcome {
   const { code, responseCode, command } = error;
   const said = answerOf(error);
   if (code === "EAUTH") return failed(`the SMTP server refuses the login: ${said}`);

@@ -1,22 +1,15 @@
 import { PosthornError } from "../../model/errors.ts";
-import { DELIVERED, deliveredWith, failed, refused, type Outcome } from "../../model/outcome.ts";
+import { DELIVERED, failed, refused, type Outcome } from "../../model/outcome.ts";
 import { describeServer, parseSmtpUrl, parseMailAddress } from "../../model/mail.ts";
 import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type Sender, type SenderServices, type SmtpConfig } from "../sender.ts";
 import { renderAll, unrendered } from "../templated.ts";
 import { createTenantRates } from "../message-rates.ts";
-import { createComposer, messageIdOf, type MailFields, checkFields, takeFromPayload } from "./compose.ts";
+import { checkFields, compose, type MailFields, messageIdOf, takeFromPayload } from "./compose.ts";
 import { fillTexts, type EmailDestination, type EmailSettings } from "./settings.ts";
-import {
-  findOpen,
-  noteAnswer,
-  type OpenRecipients,
-  type RecipientStates,
-  judgeAnswer,
-  judgeError,
-} from "./recipients.ts";
-import { openSmtpPool, type SmtpResult } from "./smtp-pool.ts";
+import { conclude, findOpen } from "./recipients.ts";
+import { openSmtpPool } from "./smtp-pool.ts";
 import { readFileSync } from "node:fs";
 
 const NO_SERVER = "no SMTP server is configured; set POSTHORN_SMTP_URL and POSTHORN_SMTP_FROM";
@@ -31,7 +24,6 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     lateOf: () => "the SMTP server did not accept it",
     recordOf: () => keepOwnRecord(place, {}),
   });
-  const composer = smtp && createComposer(smtp.from, smtp.dkim);
   const pool = smtp && openSmtpPool({ ...smtp, clock });
 
   async function findFields(attempt: Attempt): Promise<MailFields | Outcome> {
@@ -46,7 +38,7 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
 
   async function sendOne(run: AttemptRun): Promise<void> {
     const { attempt } = run;
-    if (smtp === undefined || composer === undefined || pool === undefined) return run.end(failed(NO_SERVER));
+    if (smtp === undefined || pool === undefined) return run.end(failed(NO_SERVER));
     const fields = await findFields(attempt);
     if ("kind" in fields) return run.end(fields);
     const all = [...new Set([...fields.to, ...fields.cc, ...fields.bcc].map(({ address }) => address))];
@@ -56,11 +48,11 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     if (recipients.open.length === 0) return run.end(DELIVERED, record(recipients.before));
     const { deliveryId, event, subscription } = attempt;
     const facts = { messageId, deliveryId, eventType: event.type, sentAt: clock.wall() };
-    const message = await composer.compose(fields, facts);
+    const message = await compose(smtp, fields, facts);
     if (run.outcome !== undefined) return;
     const envelope = { from: smtp.from.address, to: recipients.open };
     const sending = pool.send({ owner: subscription.tenantId, envelope, message }, (result) => {
-      const { outcome, states } = judge(result, recipients);
+      const { outcome, states } = conclude(result, recipients);
       const response = "answered" in result ? result.answered.response : undefined;
       run.end(outcome, record({ size: message.length, response, ...states }));
     });
@@ -72,7 +64,7 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     send: (attempts, done) => void frame.begin(attempts, done, sendOne),
     rules: {
       isForOperators: config?.allowTenants !== true,
-      refuse() {
+      check() {
         if (smtp !== undefined) return;
         throw new PosthornError("invalid_field", `kind: ${NO_SERVER}.`, { field: "kind" });
       },
@@ -83,15 +75,6 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
       return Promise.resolve();
     },
   };
-}
-
-function judge(result: SmtpResult, recipients: OpenRecipients): { outcome: Outcome; states: RecipientStates } {
-  const isTaken = "answered" in result;
-  const { outcome, faults } = isTaken ? judgeAnswer(result.answered) : judgeError(result.error);
-  const states = noteAnswer(recipients, isTaken, faults);
-  // Other recipients had it before: no further recipient can be reached, so the delivery counts as delivered.
-  const isLastRefusal = outcome.kind === "refused" && states.accepted.length > 0;
-  return { outcome: isLastRefusal ? deliveredWith(`${outcome.error}; the others have it`) : outcome, states };
 }
 
 /** Undefined when no SMTP server is configured. */

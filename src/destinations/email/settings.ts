@@ -2,10 +2,10 @@ import { Type, type Static } from "typebox";
 import { fillIn, orNull, withDefault } from "../../model/shape.ts";
 import type { Template, TemplatePlace } from "../../sandbox/templates/templates.ts";
 import type { PreparedDestination, DestinationKind } from "../destination-kind.ts";
-import { neededBy, isTemplate } from "../templated.ts";
+import { checkTaken, fieldsFromSetting, isGiven, isTemplate, neededBy, textSetting } from "../templated.ts";
 import { hasLineFault, parseMailAddress } from "../../model/mail.ts";
 import { parseUrl } from "../../model/addresses.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";
 
@@ -22,8 +22,6 @@ const addresses = (description: string) =>
     }),
     null,
   );
-const text = (maxLength: number, description: string) =>
-  withDefault(orNull(Type.String({ minLength: 1, maxLength }), { description }), null);
 
 export const EmailSettings = Type.Object(
   {
@@ -32,159 +30,108 @@ export const EmailSettings = Type.Object(
     ),
     cc: addresses("Recipients of a copy (Cc)"),
     bcc: addresses("Recipients of a hidden copy (Bcc)"),
-    reply_to: text(MAX_ADDRESS_TEMPLATE, "The address for replies (Reply-To)"),
-    subject: text(1000, "One line; a template"),
-    text: text(65_536, "The body as plain text; a template"),
-    html: text(65_536, "The body as HTML; a template whose values are escaped"),
-    fields_from: withDefault(
-      orNull(Type.Literal("payload"), {
-        description:
-          "`payload`: `to`, `subject`, `text` and `html` are taken from the event. Only for keys that are bound to no tenant",
-      }),
-      null,
-    ),
-    list_unsubscribe: text(2048, "A URL (`https:` or `mailto:`) for unsubscribing; a template"),
+    reply_to: textSetting(MAX_ADDRESS_TEMPLATE, "The address for replies (Reply-To)"),
+    subject: textSetting(1000, "One line; a template"),
+    text: textSetting(65_536, "The body as plain text; a template"),
+    html: textSetting(65_536, "The body as HTML; a template whose values are escaped"),
+    fields_from: fieldsFromSetting("`to`, `subject`, `text` and `html`"),
+    list_unsubscribe: textSetting(2048, "A URL (`https:` or `mailto:`) for unsubscribing; a template"),
   },
   { additionalProperties: false },
 );
 export type EmailSettings = Static<typeof EmailSettings>;
 
+/** The settings that may be templates, and where their texts stand. */
+const PLACES = {
+  to: "header",
+  cc: "header",
+  bcc: "header",
+  reply_to: "header",
+  subject: "header",
+  text: "text",
+  html: "html",
+  list_unsubscribe: "url",
+} as const satisfies Partial<Record<keyof EmailSettings, TemplatePlace>>;
+
+type TextField = keyof typeof PLACES;
+const TEXT_FIELDS = Object.keys(PLACES) as TextField[];
+
+/** The texts of an e-mail before they are checked; only of recipients can there be more than one. */
+export type MailTexts = Readonly<Record<TextField, readonly string[]>>;
+
 /** The settings as the sender uses them. */
-export interface EmailDestination {
-  readonly texts: MailTexts;
-  /** The texts that are templates, in their order. */
-  readonly templates: readonly Template[];
-  readonly takesPayload: boolean;
+export type EmailDestination = ReturnType<typeof toDestination>;
+
+function toDestination(settings: EmailSettings) {
+  const texts = mapFields((field) => listOf(settings[field]));
+  return { texts, templates: templatesAmong(texts), takesPayload: settings.fields_from === "payload" };
 }
 
 function prepareEmail(settings: EmailSettings): PreparedDestination {
-  const templates = emailTemplates(settings);
-  const destination: EmailDestination = {
-    texts: textsIn(settings),
-    templates,
-    takesPayload: settings.fields_from === "payload",
-  };
-  const place = destination.takesPayload ? "mailto: (from the payload)" : `mailto:${destination.texts.to.join(",")}`;
+  const destination = toDestination(settings);
+  const { texts, templates, takesPayload } = destination;
+  const place = takesPayload ? "mailto: (from the payload)" : `mailto:${texts.to.join(",")}`;
   return { destination, place, needs: { request: false, details: false, ...neededBy(templates), earlier: true } };
 }
 
-function emailTemplates(settings: EmailSettings): readonly Template[] {
-  return templatesAmong(textsIn(settings));
+function mapFields(map: (field: TextField) => readonly string[]): MailTexts {
+  return Object.fromEntries(TEXT_FIELDS.map((field) => [field, map(field)])) as MailTexts;
 }
 
-function textsIn(settings: EmailSettings): MailTexts {
-  return {
-    to: listOf(settings.to),
-    cc: listOf(settings.cc),
-    bcc: listOf(settings.bcc),
-    replyTo: settings.reply_to ?? undefined,
-    subject: settings.subject ?? undefined,
-    text: settings.text ?? undefined,
-    html: settings.html ?? undefined,
-    listUnsubscribe: settings.list_unsubscribe ?? undefined,
-  };
-}
-
-function presentEmail(settings: EmailSettings): Record<string, unknown> {
-  return fillIn(EmailSettings.properties, settings);
-}
-
-function listOf(given: string | readonly string[] | null | undefined): readonly string[] {
+export function listOf(given: string | readonly string[] | null | undefined): readonly string[] {
   if (given === undefined || given === null) return [];
   return typeof given === "string" ? [given] : given;
 }
 
-/** The texts of an e-mail before they are checked. */
-export interface MailTexts {
-  readonly to: readonly string[];
-  readonly cc: readonly string[];
-  readonly bcc: readonly string[];
-  readonly replyTo: string | undefined;
-  readonly subject: string | undefined;
-  readonly text: string | undefined;
-  readonly html: string | undefined;
-  readonly listUnsubscribe: string | undefined;
-}
-
 function templatesAmong(texts: MailTexts): readonly Template[] {
-  const found: Template[] = [];
-  mapTemplates(texts, (template) => {
-    found.push(template);
-    return "";
-  });
-  return found;
+  return TEXT_FIELDS.flatMap((name) =>
+    texts[name].filter(isTemplate).map((text) => ({ name, text, place: PLACES[name] })),
+  );
 }
 
 /** `rendered` has one text for each template of `templatesAmong`, in the same order. */
 export function fillTexts(texts: MailTexts, rendered: readonly string[]): MailTexts {
   let next = 0;
-  return mapTemplates(texts, () => rendered[next++] ?? "");
-}
-
-function mapTemplates(texts: MailTexts, map: (template: Template) => string): MailTexts {
-  const mapOne = (name: string, place: TemplatePlace, text: string) =>
-    isTemplate(text) ? map({ name, text, place }) : text;
-  const line = (name: string) => (text: string) => mapOne(name, "header", text);
-  const optional = (name: string, place: TemplatePlace, text: string | undefined) =>
-    text === undefined ? undefined : mapOne(name, place, text);
-  return {
-    to: texts.to.map(line("to")),
-    cc: texts.cc.map(line("cc")),
-    bcc: texts.bcc.map(line("bcc")),
-    replyTo: optional("reply_to", "header", texts.replyTo),
-    subject: optional("subject", "header", texts.subject),
-    text: optional("text", "text", texts.text),
-    html: optional("html", "html", texts.html),
-    listUnsubscribe: optional("list_unsubscribe", "url", texts.listUnsubscribe),
-  };
+  return mapFields((field) => texts[field].map((text) => (isTemplate(text) ? (rendered[next++] ?? "") : text)));
 }
 
 /** Rules that the schema cannot express. The result of a template is checked by the same rules when it is rendered. */
 function checkEmailSettings(settings: EmailSettings): FieldProblem[] {
-  return [...checkFields(settings), ...checkAddresses(settings), ...checkLines(settings)];
+  const { subject, list_unsubscribe: unsubscribe } = settings;
+  return problemsOf([
+    ...checkFields(settings),
+    ...checkAddresses(settings),
+    ["subject", subject && hasLineFault(subject) && "must be one line, without control characters"],
+    ["list_unsubscribe", unsubscribe && !isTemplate(unsubscribe) && findUnsubscribeProblem(unsubscribe)],
+  ]);
 }
 
 const NO_ADDRESS =
   "is missing: give at least one address, or `fields_from: payload` where the event itself contains the mail, as `notification.email` does";
 
-const FROM_PAYLOAD = ["to", "subject", "text", "html"] as const;
-
-function checkFields(settings: EmailSettings): FieldProblem[] {
-  const isGiven = (name: keyof EmailSettings) => (settings[name] ?? null) !== null;
-  if (settings.fields_from === "payload") {
-    const message = "is taken from the payload because of `fields_from`; leave one of the two out";
-    return FROM_PAYLOAD.filter(isGiven).map((field) => ({ field, message }));
-  }
-  const problems: FieldProblem[] = [];
-  if (!isGiven("to")) problems.push({ field: "to", message: NO_ADDRESS });
-  if (!isGiven("subject")) problems.push({ field: "subject", message: "is missing" });
-  if (!isGiven("text") && !isGiven("html")) problems.push({ field: "text", message: "give `text`, `html` or both" });
-  return problems;
+function checkFields(settings: EmailSettings): FieldCheck[] {
+  if (settings.fields_from === "payload") return checkTaken(settings, ["to", "subject", "text", "html"]);
+  const hasBody = isGiven(settings, "text") || isGiven(settings, "html");
+  return [
+    ["to", !isGiven(settings, "to") && NO_ADDRESS],
+    ["subject", !isGiven(settings, "subject") && "is missing"],
+    ["text", !hasBody && "give `text`, `html` or both"],
+  ];
 }
 
-function checkAddresses(settings: EmailSettings): FieldProblem[] {
-  const given = (["to", "cc", "bcc", "reply_to"] as const).flatMap((field) =>
-    listOf(settings[field]).map((text) => ({ field, text })),
-  );
-  const problems = given.flatMap(({ field, text }) => {
-    const parsed = isTemplate(text) ? undefined : parseMailAddress(text);
-    return typeof parsed === "string" ? [{ field, message: parsed }] : [];
-  });
-  const count = given.filter(({ field }) => field !== "reply_to").length;
-  if (count > MAX_RECIPIENTS) {
-    problems.push({ field: "to", message: `has ${count} recipients in all; the maximum is ${MAX_RECIPIENTS}` });
-  }
-  return problems;
-}
-
-function checkLines({ subject, list_unsubscribe: unsubscribe }: EmailSettings): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  if (subject && hasLineFault(subject)) {
-    problems.push({ field: "subject", message: "must be one line, without control characters" });
-  }
-  const problem = unsubscribe && !isTemplate(unsubscribe) ? findUnsubscribeProblem(unsubscribe) : undefined;
-  if (problem !== undefined) problems.push({ field: "list_unsubscribe", message: problem });
-  return problems;
+function checkAddresses(settings: EmailSettings): FieldCheck[] {
+  const addressesOf = (field: "to" | "cc" | "bcc" | "reply_to") =>
+    listOf(settings[field]).map((text): FieldCheck => {
+      const parsed = isTemplate(text) ? undefined : parseMailAddress(text);
+      return [field, typeof parsed === "string" && parsed];
+    });
+  const recipients = (["to", "cc", "bcc"] as const).flatMap(addressesOf);
+  const count = recipients.length;
+  return [
+    ...recipients,
+    ...addressesOf("reply_to"),
+    ["to", count > MAX_RECIPIENTS && `has ${count} recipients in all; the maximum is ${MAX_RECIPIENTS}`],
+  ];
 }
 
 /** RFC 2369: a URL in angle brackets, so it must not contain a closing one. */
@@ -200,9 +147,9 @@ export const EMAIL: DestinationKind<EmailSettings> = {
   settings: EmailSettings,
   operatorOnly: ["fields_from"],
   check: checkEmailSettings,
-  templatesOf: emailTemplates,
+  templatesOf: (settings) => toDestination(settings).templates,
   prepare: prepareEmail,
   secrets: secretSettings<EmailSettings>([], []),
-  present: presentEmail,
+  present: (settings) => fillIn(EmailSettings.properties, settings),
   presentRecord: presentOwnRecord,
 };

@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import { createWaitingLine } from "../wire/waiting-line.ts";
+import { createWaitingLine, type Waiting } from "../wire/waiting-line.ts";
 import { Readable } from "node:stream";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { SMTPConnectionSendInfo } from "nodemailer/lib/smtp-connection";
@@ -7,9 +7,9 @@ import type { SmtpServer } from "../../model/mail.ts";
 
 interface Mail {
   /** The tenant. */
-  owner: string;
-  envelope: Envelope;
-  message: Buffer;
+  readonly owner: string;
+  readonly envelope: Envelope;
+  readonly message: Buffer;
 }
 
 export type SmtpResult = { answered: Answered } | { error: SmtpError };
@@ -23,12 +23,9 @@ interface SmtpPoolOptions extends LinkOptions {
 /** RFC 5321 §4.5.3.2.7: servers wait for five minutes; idle connections are closed earlier here. */
 const IDLE_MS = 60_000;
 
-interface Job {
-  readonly owner: string;
-  readonly mail: Mail;
+interface Job extends Mail, Waiting {
   readonly done: (result: SmtpResult) => void;
   readonly abort: AbortController;
-  isFinished: boolean;
 }
 
 export type SmtpPool = ReturnType<typeof openSmtpPool>;
@@ -43,7 +40,6 @@ export function openSmtpPool(options: SmtpPoolOptions) {
   /** Idle connections, each with the timer that closes it. */
   const idle = new Map<SmtpLink, { cancel(): void }>();
   const underWay = new Set<Job>();
-  let busy = 0;
 
   function drop(link: SmtpLink): void {
     idle.get(link)?.cancel();
@@ -67,21 +63,21 @@ export function openSmtpPool(options: SmtpPoolOptions) {
     );
   }
 
-  async function deliver({ mail, abort }: Job): Promise<Answered> {
+  async function deliver(job: Job): Promise<Answered> {
+    const { signal } = job.abort;
     const known = takeIdle();
-    if (known === undefined) return deliverBy(await openSmtpLink(options, abort.signal, drop), mail, abort);
     try {
-      return await deliverBy(known, mail, abort);
+      if (known !== undefined) return await deliverBy(known, job);
     } catch (error) {
       // The server had closed the idle connection, and nothing was sent on it: the message can go on another one.
       const { isUnsent, responseCode } = error as SmtpError;
       const wasStale = isUnsent === true && (responseCode === undefined || responseCode === 421);
-      if (!wasStale || abort.signal.aborted) throw error;
-      return deliverBy(await openSmtpLink(options, abort.signal, drop), mail, abort);
+      if (!wasStale || signal.aborted) throw error;
     }
+    return deliverBy(await openSmtpLink(options, signal, drop), job);
   }
 
-  async function deliverBy(link: SmtpLink, { envelope, message }: Mail, abort: AbortController): Promise<Answered> {
+  async function deliverBy(link: SmtpLink, { envelope, message, abort }: Job): Promise<Answered> {
     const close = () => link.close();
     // A listener is not told of what happened before.
     if (abort.signal.aborted) {
@@ -103,46 +99,43 @@ export function openSmtpPool(options: SmtpPoolOptions) {
   }
 
   async function run(job: Job): Promise<void> {
-    busy++;
     underWay.add(job);
     const result = await deliver(job).then(
       (answered): SmtpResult => ({ answered }),
       (error: SmtpError): SmtpResult => ({ error }),
     );
-    busy--;
     underWay.delete(job);
-    if (!job.isFinished) {
-      job.isFinished = true;
-      job.done(result);
-    }
+    if (!job.isFinished) job.done(result);
     goOn();
   }
 
   function goOn(): void {
-    while (busy < maxConnections) {
+    while (underWay.size < maxConnections) {
       const job = line.take();
       if (job === undefined) return;
       void run(job);
     }
   }
 
-  function giveUp(job: Job): void {
-    job.isFinished = true;
-    job.abort.abort();
-  }
-
   return {
     /** Calls `done` once, unless the message was given up. */
     send(mail: Mail, done: (result: SmtpResult) => void): { giveUp(): void } {
-      const job: Job = { owner: mail.owner, mail, done, abort: new AbortController(), isFinished: false };
-      line.push(job);
+      const abort = new AbortController();
+      line.push({
+        ...mail,
+        done,
+        abort,
+        get isFinished() {
+          return abort.signal.aborted;
+        },
+      });
       goOn();
-      return { giveUp: () => giveUp(job) };
+      return { giveUp: () => abort.abort() };
     },
     /** Closes all connections; `done` is no longer called for messages that are under way. */
     close(): void {
-      for (let job = line.take(); job !== undefined; job = line.take()) giveUp(job);
-      for (const job of underWay) giveUp(job);
+      for (let job = line.take(); job !== undefined; job = line.take()) job.abort.abort();
+      for (const { abort } of underWay) abort.abort();
       for (const link of idle.keys()) link.close();
     },
   };
@@ -151,8 +144,8 @@ export function openSmtpPool(options: SmtpPoolOptions) {
 /** One connection to the SMTP server. */
 interface SmtpLink {
   /** The number of messages that the server has accepted on this connection. */
-  readonly sent: number;
-  readonly isOpen: boolean;
+  sent: number;
+  isOpen: boolean;
   /** Rejects with the error of the server or the network. */
   send(envelope: Envelope, message: Buffer): Promise<Answered>;
   /** Aborts a failed message, so that the next one can begin. Closes the connection when that fails. */
@@ -196,11 +189,7 @@ const CONNECT_TIMEOUT_MS = 30_000;
 const SILENCE_TIMEOUT_MS = 120_000;
 
 /** Calls `onEnd` once, when either side has closed the connection. Rejects when the connection cannot be used. */
-async function openSmtpLink(
-  { server, ca }: LinkOptions,
-  abort: AbortSignal,
-  onEnd: (link: SmtpLink) => void,
-): Promise<SmtpLink> {
+async function openSmtpLink({ server, ca }: LinkOptions, abort: AbortSignal, onEnd: (link: SmtpLink) => void) {
   const { default: Connection } = await import("nodemailer/lib/smtp-connection");
   abort.throwIfAborted();
   const { host, port, tls, login } = server;
@@ -215,24 +204,18 @@ async function openSmtpLink(
     greetingTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
   });
-  let isOpen = true;
-  let sent = 0;
   // The waiting caller gets the error; but without a listener here, the process would end.
   connection.on("error", () => undefined);
   const close = () => connection.close();
   abort.addEventListener("abort", close, { once: true });
   connection.once("end", () => {
-    isOpen = false;
+    link.isOpen = false;
     onEnd(link);
   });
 
   const link: SmtpLink = {
-    get sent() {
-      return sent;
-    },
-    get isOpen() {
-      return isOpen;
-    },
+    sent: 0,
+    isOpen: true,
     async send({ from, to }, message) {
       const stream = Readable.from([message], { objectMode: false });
       const size = message.length;
@@ -242,7 +225,7 @@ async function openSmtpLink(
         error.isUnsent = !stream.readableDidRead;
         throw error;
       });
-      sent++;
+      link.sent++;
       return { accepted: answer.accepted, rejected: answer.rejectedErrors ?? [], response: answer.response };
     },
     async reset() {
@@ -253,10 +236,8 @@ async function openSmtpLink(
 
   try {
     await perform<unknown>(connection, (done) => connection.connect((error) => done(error ?? null)));
-    if (login !== undefined) {
-      const credentials = { user: login.user, pass: login.password };
-      await perform<unknown>(connection, (done) => connection.login({ credentials }, done));
-    }
+    const credentials = login && { user: login.user, pass: login.password };
+    if (credentials) await perform<unknown>(connection, (done) => connection.login({ credentials }, done));
     return link;
   } catch (error) {
     close();

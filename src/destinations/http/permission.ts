@@ -1,12 +1,13 @@
 import type { Subscription } from "../../model/subscription.ts";
-import type { HeaderBlock } from "../../model/headers.ts";
-import type { ConnectionTerms } from "../wire/connection-terms.ts";
+import type { PreparedAccess } from "../login.ts";
 import type { HttpResult } from "../wire/http.ts";
 import type { Handshake, SenderServices } from "../sender.ts";
 
+type Done = (problem: string | undefined) => void;
+
 interface Known {
   /** Callbacks that wait for the answer. */
-  waiting: ((problem: string | undefined) => void)[] | undefined;
+  waiting: Done[] | undefined;
   validUntil: number;
   handshake: Handshake;
 }
@@ -16,13 +17,6 @@ const VALID_MS = 24 * 3_600_000;
 const TIMEOUT_MS = 10_000;
 const EMPTY = new Uint8Array(0);
 
-interface PermissionPlace {
-  readonly url: string;
-  /** The subscription's own headers, for the requests to its origin. */
-  readonly originHeaders: HeaderBlock;
-  readonly terms?: ConnectionTerms | undefined;
-}
-
 /**
  * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination before it has agreed to
  * deliveries from this gateway and to their rate.
@@ -30,50 +24,35 @@ interface PermissionPlace {
 export function createPermissions({ client, clock, userAgent, publicHost: origin }: SenderServices) {
   const known = new WeakMap<Subscription, Known>();
 
-  function request(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void {
+  function request(subscription: Subscription, url: string, access: PreparedAccess, done: Done): void {
     const { rateLimitPerMinute: rate, tenantId: owner, timeoutMs } = subscription;
     const headers = {
       "User-Agent": userAgent,
       "WebHook-Request-Origin": origin,
       ...(rate !== undefined && { "WebHook-Request-Rate": String(rate) }),
     };
-    const { url, originHeaders, terms } = at;
-    client.request(
-      {
-        method: "OPTIONS",
-        url,
-        headers,
-        originHeaders,
-        terms,
-        body: EMPTY,
-        owner,
-        timeoutMs: Math.min(TIMEOUT_MS, timeoutMs),
-        maxRedirects: 0,
-      },
-      (result) => done(findProblem(result, origin, rate)),
+    const { originHeaders, terms } = access;
+    const limits = { timeoutMs: Math.min(TIMEOUT_MS, timeoutMs), maxRedirects: 0 };
+    client.request({ method: "OPTIONS", url, headers, originHeaders, terms, body: EMPTY, owner, ...limits }, (result) =>
+      done(findProblem(result, origin, rate)),
     );
   }
 
   return {
-    /**
-     * Calls `done` with the reason why nothing may be sent, or with undefined. A permission is requested again after a
-     * day.
-     */
-    ask(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void {
+    /** Calls `done` with the reason why nothing may be sent, or undefined. Asks again after a day. */
+    ask(subscription: Subscription, url: string, access: PreparedAccess, done: Done): void {
       const before = known.get(subscription);
       if (before?.waiting !== undefined) return void before.waiting.push(done);
       if (before !== undefined && before.validUntil > clock.now()) return done(undefined);
       const asked: Known = { waiting: [done], validUntil: 0, handshake: before?.handshake ?? PENDING };
       known.set(subscription, asked);
-      request(subscription, at, (problem) => {
+      request(subscription, url, access, (problem) => {
         const { waiting = [] } = asked;
         asked.waiting = undefined;
         asked.validUntil = problem === undefined ? clock.now() + VALID_MS : 0;
         const answeredAt = clock.wall();
-        asked.handshake =
-          problem === undefined
-            ? { status: "accepted", answeredAt }
-            : { status: "refused", answeredAt, error: problem };
+        if (problem === undefined) asked.handshake = { status: "accepted", answeredAt };
+        else asked.handshake = { status: "refused", answeredAt, error: problem };
         for (const one of waiting) one(problem);
       });
     },

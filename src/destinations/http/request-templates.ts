@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { type HeaderBlock, headerLine, isFieldValue } from "../../model/headers.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
 import { parseUrl } from "../../model/addresses.ts";
 import { TEMPLATE_LIMITS, type Template, type TemplatePlace } from "../../sandbox/templates/templates.ts";
@@ -118,36 +118,26 @@ export function prepareTemplates(settings: TemplatedSettings): RequestTemplates 
 export function checkTemplates(settings: TemplatedSettings, { mode }: SharedSettings): FieldProblem[] {
   const { template, preset, format = "auto" } = settings;
   if (!template && !preset) return [];
-  const problems: FieldProblem[] = [];
-  const field = template ? "template" : "preset";
-  if (mode === "forward") problems.push({ field, message: "is not for `mode: forward`, which passes requests on" });
-  if (preset && template?.body !== undefined) {
-    problems.push({
-      field: "template.body",
-      message: `the preset ${preset} has a body of its own; give one of the two`,
-    });
-  }
-  const hasBody = Boolean(preset) || template?.body !== undefined;
-  if (hasBody && format !== "auto") {
-    problems.push({ field: "format", message: "has no effect when the body comes from a template; leave it out" });
-  }
-  const type = template?.content_type;
-  if (type !== undefined && (!isFieldValue(type) || !/^[\w.+-]+\/[\w.+-]+/.test(type))) {
-    problems.push({ field: "template.content_type", message: "is not a content type such as application/json" });
-  }
-  if (type !== undefined && template?.body === undefined) {
-    problems.push({ field: "template.content_type", message: "needs a `body` beside it" });
-  }
-  return [...problems, ...checkNames(settings)];
+  const { body, content_type: type } = template ?? {};
+  const hasBody = Boolean(preset) || body !== undefined;
+  const isType = type === undefined || (isFieldValue(type) && /^[\w.+-]+\/[\w.+-]+/.test(type));
+  return problemsOf([
+    [template ? "template" : "preset", mode === "forward" && "is not for `mode: forward`, which passes requests on"],
+    ["template.body", preset && body && `the preset ${preset} has a body of its own; give one of the two`],
+    ["format", hasBody && format !== "auto" && "has no effect when the body comes from a template; leave it out"],
+    ["template.content_type", !isType && "is not a content type such as application/json"],
+    ["template.content_type", type !== undefined && body === undefined && "needs a `body` beside it"],
+    ...checkNames(settings),
+  ]);
 }
 
-function checkNames({ template, headers }: TemplatedSettings): FieldProblem[] {
+function checkNames({ template, headers }: TemplatedSettings): FieldCheck[] {
   const others = new Set(Object.keys(headers ?? {}).map((name) => name.toLowerCase()));
-  return Object.keys(template?.headers ?? {}).flatMap((name) => {
+  return Object.keys(template?.headers ?? {}).map((name) => {
     const key = name.toLowerCase();
-    const message = findHeaderProblem(name, "") ?? (others.has(key) ? "is given twice" : undefined);
+    const message = findHeaderProblem(name, "") ?? (others.has(key) && "is given twice");
     others.add(key);
-    return message === undefined ? [] : [{ field: `template.headers.${name}`, message }];
+    return [`template.headers.${name}`, message];
   });
 }
 

@@ -1,12 +1,10 @@
-import { isCredentialHeader, headerLine, maskAll, parseHeaderBlock, toHeaderBlock } from "../../model/headers.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { isCredentialHeader, maskAll, parseHeaderBlock } from "../../model/headers.ts";
 import { MASK } from "../../model/secrets.ts";
 import { blocked, failed, failedHere, tooLarge, UNSENT, type Outcome } from "../../model/outcome.ts";
-import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { HealthAddress } from "../../model/target-rules.ts";
 import type { HttpClient, HttpResponse, HttpResult } from "../wire/http.ts";
-import { findLeftOut } from "../outgoing-header.ts";
+import { parseObject } from "../json.ts";
 import {
   ONE_BY_ONE,
   type Attempt,
@@ -16,62 +14,21 @@ import {
   type RequestPreview,
 } from "../sender.ts";
 import { toTemplateFacts, unrendered } from "../templated.ts";
-import { buildRequest, type BuiltRequest, type HttpDestination, type Prepared } from "./request.ts";
+import { oncePer } from "../once-per.ts";
+import { prepareRequests } from "./prepare.ts";
+import { buildRequest, type BuiltRequest } from "./request.ts";
 import { classify } from "../classify-answer.ts";
-import { prepareForward } from "../forward.ts";
-import { createTokenRequests, prepareAuth } from "../login.ts";
+import { checkPlaces, createTokenRequests } from "../login.ts";
 import { createPermissions } from "./permission.ts";
 import { type RequestParts, type RequestTemplates, expandUrl, isUrlTemplate } from "./request-templates.ts";
-import type { HttpSettings } from "./settings.ts";
+import type { HttpDestination, HttpSettings } from "./settings.ts";
 
 export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
-  const { client, clock, userAgent, findOwnUrlProblem } = services;
+  const { client, clock } = services;
   const requestWithToken = createTokenRequests(services);
   const checkHealth = createHealthCheck(services);
   const permissions = createPermissions(services);
-  const prepared = new WeakMap<Subscription, Prepared>();
-
-  function prepare(subscription: Subscription): Prepared {
-    const known = prepared.get(subscription);
-    if (known !== undefined) return known;
-    const destination = subscription.destination as HttpDestination;
-    const { headers, signatureHeader } = destination;
-    const isForwarding = subscription.mode === "forward";
-    const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
-    // When the sender's User-Agent is passed on, ours is only for requests without one.
-    const handsAgentOn = isForwarding && destination.forwardHeaders?.includes("user-agent") === true;
-    const common = hasOwnAgent || handsAgentOn ? "" : headerLine("User-Agent", userAgent);
-    const auth = prepareAuth(destination, subscription.tenantId);
-    const login = auth.authorization === undefined ? "" : headerLine("Authorization", auth.authorization);
-    const originHeaders = toHeaderBlock(headers) + login;
-    const leftOut = isForwarding ? findLeftOut(destination.forwardHeaders ?? [], signatureHeader.toLowerCase()) : NONE;
-    const token = auth.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
-    const made = {
-      destination,
-      hasSource: isUrlTemplate(destination.url),
-      findHopProblem: destination.allowOwnUrl ? undefined : findOwnUrlProblem,
-      signer: createSigner(subscription.secrets, subscription),
-      signatureHeader,
-      nextHeader: subscription.nextSecret === undefined ? undefined : `${signatureHeader}-Next`,
-      headers: common,
-      originHeaders,
-      recorded: common + maskAll(originHeaders) + token,
-      auth,
-      leftOut: leftOut.size === 0 ? undefined : leftOut,
-      // The gateway's own URL may have changed since the subscription was created.
-      problem: destination.allowOwnUrl ? undefined : findOwnUrlProblem(destination.url),
-      forward: isForwarding
-        ? prepareForward(destination, {
-            userAgent: handsAgentOn && !hasOwnAgent ? userAgent : undefined,
-            openCredentials: services.openCredentials,
-          })
-        : undefined,
-    };
-    // Throws when the name is invalid, because it is written below without a check.
-    headerLine(made.signatureHeader, "");
-    prepared.set(subscription, made);
-    return made;
-  }
+  const prepare = oncePer((subscription: Subscription) => prepareRequests(subscription, services));
 
   function sendOne(attempt: Attempt, startedAt: number, done: Done): void {
     const { destination, problem } = prepare(attempt.subscription);
@@ -91,8 +48,8 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
     source: string,
     done: (refusal: string | undefined) => void,
   ): void {
-    const { destination, originHeaders, auth } = prepare(subscription);
-    permissions.ask(subscription, { url: expandUrl(destination.url, source), originHeaders, terms: auth.terms }, done);
+    const { destination, access } = prepare(subscription);
+    permissions.ask(subscription, expandUrl(destination.url, source), access, done);
   }
 
   /** When the URL depends on the event, the first attempt starts the handshake instead. */
@@ -156,7 +113,7 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
         },
       });
     };
-    const { tokenClient } = prepared.auth;
+    const { tokenClient } = prepared.access;
     if (tokenClient === undefined) client.request(request, report);
     else requestWithToken(tokenClient, request, report);
   }
@@ -180,27 +137,15 @@ export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
   return {
     limitsOf: () => ONE_BY_ONE,
     send(attempts, done) {
-      const [attempt] = attempts;
+      const [attempt] = attempts as [Attempt];
       const startedAt = clock.wall();
-      if (attempt === undefined || attempts.length > 1) {
-        setImmediate(() =>
-          done(attempts.map((each) => unsentReport(each, startedAt, failedHere("one delivery at a time")))),
-        );
-        return;
-      }
       const report: Done = (one) => done([one]);
       tryTo(attempt, startedAt, report, () => sendOne(attempt, startedAt, report));
     },
     rules: {
-      refuse(settings) {
-        const url = expandUrl(settings.url, "source");
-        services.checkUrl(url, "url");
-        const problem = settings.allow_own_url === true ? undefined : findOwnUrlProblem(url);
-        if (problem !== undefined) {
-          throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field: "url" });
-        }
+      check(settings) {
+        checkPlaces(services, "", expandUrl(settings.url, "source"), settings);
         if (typeof settings.health_url === "string") services.checkUrl(settings.health_url, "health_url");
-        if (settings.auth?.token_url !== undefined) services.checkUrl(settings.auth.token_url, "auth.token_url");
       },
     },
     handshakes: {
@@ -234,8 +179,6 @@ function tryTo(attempt: Attempt, startedAt: number, done: Done, act: () => void)
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 /** Includes the part of an answer that came before the deadline. */
 function findAnswer(result: HttpResult): HttpResponse | undefined {
@@ -287,14 +230,6 @@ function findProblem(result: HttpResult): string | undefined {
   if (result.kind !== "response") return `health check: ${result.error}`;
   const { status, body } = result;
   if (status < 200 || status > 299) return `health check: answered ${status}`;
-  return isOk(body) ? undefined : `health check: answered ${status}, but not {"status":"ok"}`;
-}
-
-function isOk(body: Uint8Array): boolean {
-  try {
-    const answer = JSON.parse(new TextDecoder().decode(body)) as unknown;
-    return typeof answer === "object" && answer !== null && "status" in answer && answer.status === "ok";
-  } catch {
-    return false;
-  }
+  const isOk = parseObject(new TextDecoder().decode(body))?.["status"] === "ok";
+  return isOk ? undefined : `health check: answered ${status}, but not {"status":"ok"}`;
 }

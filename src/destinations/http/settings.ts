@@ -1,11 +1,11 @@
 import { Type, type Static } from "typebox";
 import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
-import type { HealthPlace } from "../../model/target.ts";
 import { findHealth, findPreset, presetSettings, isPresetName } from "../../model/target-rules.ts";
+import type { RetryOn } from "../classify-answer.ts";
 import type { DestinationFacts, PreparedDestination, DestinationKind } from "../destination-kind.ts";
 import { REQUEST_SETTINGS, checkDestinationAuth, checkOwnHeaders, DestinationAuthInput } from "../request-settings.ts";
-import { namedCredentials, findForwardedHeaderProblem } from "../forward.ts";
+import { checkForwardHeaders, namedCredentials } from "../forward.ts";
 import { neededBy } from "../templated.ts";
 import { PRESET_NAMES } from "./presets.ts";
 import {
@@ -18,10 +18,10 @@ import {
 } from "./request-templates.ts";
 import { createUrlSecrets } from "../secret-settings.ts";
 import { checkAllowedIps } from "../../model/addresses.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
 import { findSignatureHeaderProblem } from "../outgoing-header.ts";
-import { type HttpDestination, presentHttpRecord } from "./request.ts";
+import { presentHttpRecord } from "./record.ts";
 
 /** The settings of a destination of the kind http. */
 export const HttpSettings = Type.Object(
@@ -87,30 +87,38 @@ export const HttpSettings = Type.Object(
 );
 export type HttpSettings = Static<typeof HttpSettings>;
 
-function toHttpDestination(settings: HttpSettings, { shared, target }: DestinationFacts): HttpDestination {
+/** The settings as the sender uses them: with defaults, decrypted, only in memory. */
+export type HttpDestination = ReturnType<typeof toHttpDestination>;
+
+function toHttpDestination(settings: HttpSettings, { shared, target }: DestinationFacts) {
   const preset = presetSettings({ target: shared.target, retry_on: settings.retry_on }, target);
   const set = fillIn(HttpSettings.properties, settings);
+  const retryOn: RetryOn = {
+    statuses: set.retry_on?.statuses ?? [],
+    sourceStatuses: preset.sourceStatuses,
+    bodyContains: set.retry_on?.body_contains,
+    bodyIs: preset.retryBody,
+    giveUpOn: set.give_up_on ?? [],
+    allOthers: shared.mode === "forward",
+    emptyStatuses: preset.emptyStatuses,
+  };
   return {
     url: set.url,
     format: set.format,
     signatureHeader: set.signature_header,
-    retryOn: {
-      statuses: set.retry_on?.statuses ?? [],
-      sourceStatuses: preset.sourceStatuses,
-      bodyContains: set.retry_on?.body_contains,
-      bodyIs: preset.retryBody,
-      giveUpOn: set.give_up_on ?? [],
-      allOthers: shared.mode === "forward",
-      emptyStatuses: preset.emptyStatuses,
-    },
+    retryOn,
     headers: set.headers ?? {},
     allowedIps: set.allowed_ips ?? undefined,
     auth: set.auth ?? undefined,
     forwardHeaders: set.forward_headers?.map((name) => name.toLowerCase()),
     allowOwnUrl: set.allow_own_url,
+    /** Larger bodies are not sent. */
     maxBytes: preset.maxBytes,
+    /** Undefined when the event itself is sent. */
     templates: prepareTemplates(set),
+    /** The destination must first agree to get deliveries. */
     needsPermission: set.handshake === "cloudevents",
+    /** JSON with any other content type is sent as `application/json`. */
     wantsPlainJson: preset.wantsPlainJson,
   };
 }
@@ -118,26 +126,19 @@ function toHttpDestination(settings: HttpSettings, { shared, target }: Destinati
 function prepareHttp(settings: HttpSettings, facts: DestinationFacts): PreparedDestination {
   const { shared, target } = facts;
   const destination = toHttpDestination(settings, facts);
+  const { templates, signatureHeader, forwardHeaders } = destination;
   return {
     destination,
     place: settings.url,
-    health: findOwnHealth(settings, shared.target),
+    health: findHealth(settings.health_url, findPreset(shared.target), settings.url),
     retryPolicy: presetSettings({ target: shared.target, retry_on: settings.retry_on }, target).retryPolicy,
-    signatureHeader: destination.signatureHeader,
-    needs: destination.templates && neededBy(destination.templates.list),
-    credentials: shared.mode === "forward" ? namedCredentials(destination.forwardHeaders) : undefined,
-    forwardHeaders: shared.mode === "forward" ? destination.forwardHeaders : undefined,
+    signatureHeader,
+    needs: templates && neededBy(templates.list),
+    ...(shared.mode === "forward" && { credentials: namedCredentials(forwardHeaders), forwardHeaders }),
   };
 }
 
-function findOwnHealth(settings: HttpSettings, target: string | null | undefined): HealthPlace | undefined {
-  return findHealth(settings.health_url, findPreset(target), settings.url);
-}
-
-/**
- * All settings, also those that were not given. All header values are hidden: only the destination knows which are
- * credentials.
- */
+/** All settings. All header values are hidden: only the destination knows which are credentials. */
 function presentHttp(settings: HttpSettings): Record<string, unknown> {
   return fillIn(
     HttpSettings.properties,
@@ -148,52 +149,36 @@ function presentHttp(settings: HttpSettings): Record<string, unknown> {
 const HTTP_SECRETS = createUrlSecrets<HttpSettings>("", (url) => expandUrl(url, "source"));
 
 function checkHttpSettings(settings: HttpSettings, shared: SharedSettings): FieldProblem[] {
+  const signatureHeader = settings.signature_header?.toLowerCase();
   return [
-    ...checkHeaders(settings),
+    ...problemsOf([["signature_header", signatureHeader && findSignatureHeaderProblem(signatureHeader)]]),
+    ...checkOwnHeaders(settings.headers, signatureHeader),
     ...checkAllowedIps(settings.allowed_ips, settings.url),
     ...checkDestinationAuth(settings.auth, settings.headers ?? {}),
-    ...checkUrl(settings),
-    ...checkForwardHeaders(settings),
-    ...checkGiveUpOn(settings),
-    ...checkAgent(settings, shared),
+    ...problemsOf([
+      ["url", findTemplateProblem(settings.url)],
+      ...checkForwardHeaders(settings.forward_headers),
+      ...checkGiveUpOn(settings),
+      ...checkAgent(settings, shared),
+    ]),
     ...checkTemplates(settings, shared),
   ];
 }
 
-function checkUrl({ url }: HttpSettings): FieldProblem[] {
-  const message = findTemplateProblem(url);
-  return message === undefined ? [] : [{ field: "url", message }];
-}
-
-function checkForwardHeaders({ forward_headers: names }: HttpSettings): FieldProblem[] {
-  return (names ?? []).flatMap((name, i) => {
-    const message = findForwardedHeaderProblem(name);
-    return message === undefined ? [] : [{ field: `forward_headers[${i}]`, message }];
-  });
-}
-
-function checkGiveUpOn({ give_up_on: statuses, retry_on: retryOn }: HttpSettings): FieldProblem[] {
-  return (statuses ?? []).flatMap((status, i) =>
-    retryOn?.statuses?.includes(status) === true
-      ? [{ field: `give_up_on[${i}]`, message: `${status} is in retry_on.statuses too; remove it from one of the two` }]
-      : [],
-  );
+function checkGiveUpOn({ give_up_on: statuses, retry_on: retryOn }: HttpSettings): FieldCheck[] {
+  return (statuses ?? []).map((status, i) => [
+    `give_up_on[${i}]`,
+    retryOn?.statuses?.includes(status) && `${status} is in retry_on.statuses too; remove it from one of the two`,
+  ]);
 }
 
 /** n8n can be configured per workflow to refuse clients that call themselves a bot. */
-function checkAgent({ headers }: HttpSettings, { target }: SharedSettings): FieldProblem[] {
+function checkAgent({ headers }: HttpSettings, { target }: SharedSettings): FieldCheck[] {
   if (!isPresetName(target)) return [];
-  return Object.entries(headers ?? {})
-    .filter(([name, value]) => name.toLowerCase() === "user-agent" && /bot/i.test(value))
-    .map(([name]) => ({ field: `headers.${name}`, message: "must not contain `bot`, which n8n refuses" }));
-}
-
-function checkHeaders(settings: HttpSettings): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const signatureHeader = settings.signature_header?.toLowerCase();
-  const signatureProblem = signatureHeader === undefined ? undefined : findSignatureHeaderProblem(signatureHeader);
-  if (signatureProblem !== undefined) problems.push({ field: "signature_header", message: signatureProblem });
-  return [...problems, ...checkOwnHeaders(settings.headers, signatureHeader)];
+  return Object.entries(headers ?? {}).map(([name, value]) => [
+    `headers.${name}`,
+    name.toLowerCase() === "user-agent" && /bot/i.test(value) && "must not contain `bot`, which n8n refuses",
+  ]);
 }
 
 /** Webhooks: a signed request for each delivery. */

@@ -1,13 +1,12 @@
 import type { EventContent } from "../../model/event.ts";
 import { Type, type Static } from "typebox";
-import { describeExchange, describeQueue } from "../../model/connection.ts";
+import { DEFAULT_CONNECTION, describeExchange, describeQueue } from "../../model/connection.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";
 import type { DestinationKind } from "../destination-kind.ts";
 import {
   checkQueueSettings,
-  DEFAULT_CONNECTION,
   prepareQueue,
   presentQueue,
   queueSettings,
@@ -16,10 +15,7 @@ import {
   type QueueSending,
 } from "./settings.ts";
 
-/**
- * Routing keys of RabbitMQ, built from a text in which `{event_type}` and similar placeholders stand for values of the
- * event.
- */
+/** Routing keys of RabbitMQ: `{event_type}` and similar placeholders stand for values of the event. */
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 /** The limit of AMQP 0-9-1. */

@@ -1,5 +1,5 @@
 import { type Static, type TString, Type } from "typebox";
-import { describeQueue } from "../../model/connection.ts";
+import { DEFAULT_CONNECTION, describeQueue } from "../../model/connection.ts";
 import { MAX_MESSAGE_BYTES } from "../../queues/azure-service-bus/bus-queue-settings.ts";
 import { MAX_BODY_BYTES } from "../../queues/azure-storage-queue/storage-text.ts";
 import type { DestinationKind } from "../destination-kind.ts";
@@ -9,7 +9,6 @@ import { ONE_BY_ONE } from "../sender.ts";
 import {
   CLAIM_CHECK,
   checkQueueSettings,
-  DEFAULT_CONNECTION,
   prepareQueue,
   presentClaimCheck,
   presentQueue,

@@ -1,7 +1,8 @@
-import type { BrokerConnection, OutgoingMessage, Publisher, Published } from "../../queues/broker.ts";
+import type { BrokerConnection, OutgoingMessage, Publisher } from "../../queues/broker.ts";
 import { BrokerFault } from "../../queues/broker-fault.ts";
 import { type Claim, sessionIdOf, wireIdOf, writeMessage } from "../../queues/message.ts";
 import { attemptTrace, partsOf } from "../../model/trace-context.ts";
+import { type BrokerKind, DEFAULT_CONNECTION } from "../../model/connection.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DELIVERED, failed, failedHere, refused, tooLarge, type Outcome } from "../../model/outcome.ts";
 import type { Subscription } from "../../model/subscription.ts";
@@ -12,8 +13,7 @@ import { readDetails } from "../event-data.ts";
 import { createHeaderChooser, type ChooseHeaders, toMessage, writeEvent, type WriteFacts } from "./write-event.ts";
 import {
   type Address,
-  DEFAULT_CONNECTION,
-  refuseUnsealed,
+  rejectUnsealed,
   warnOfUnsealed,
   type CommonSettings,
   type QueueDestination,
@@ -21,7 +21,7 @@ import {
 } from "./settings.ts";
 import { createHmac, randomBytes } from "node:crypto";
 import { createClaimCheck, type ClaimCheck } from "../../queues/claim-check.ts";
-import type { Connections } from "../../queues/connections.ts";
+import { describeUnknown, type Connections } from "../../queues/connections.ts";
 
 interface Chooser {
   choose: ChooseHeaders;
@@ -148,14 +148,10 @@ export function openQueueSender<Destination extends QueueDestination>(
       },
     };
     const published = await publisherOf(connection, destination, address.publisher).publish(message);
-    const outcome =
-      published.outcome === "unroutable" ? unroutable(subscription, address) : toOutcome(published, DELIVERED);
-    endWith(outcome, {
-      ...sending,
-      size: body.byteLength,
-      ...(claim && { claim }),
-      ...(published.outcome === "unroutable" && { unroutable: true }),
-    });
+    const sent = { ...sending, size: body.byteLength, ...(claim && { claim }) };
+    if (published.outcome === "confirmed") endWith(DELIVERED, sent);
+    else if (published.outcome === "failed") endWith(faultOutcome(published.fault), sent);
+    else endWith(unroutable(subscription, address), { ...sent, unroutable: true });
   }
 
   async function trySend(run: AttemptRun): Promise<void> {
@@ -171,15 +167,15 @@ export function openQueueSender<Destination extends QueueDestination>(
     limitsOf: ({ rateLimitPerMinute }) => (rateLimitPerMinute === undefined ? spec.batch : ONE_BY_ONE),
     send: (attempts, done) => void frame.begin(attempts, done, trySend),
     rules: {
-      refuse(settings) {
+      check(settings) {
         const given = settings as CommonSettings;
         const { connection = DEFAULT_CONNECTION, claim_check: claim } = given;
-        refuseUnknown(spec.kind, connection, "destination.connection", connections.find(spec.kind, connection));
-        refuseUnsealed(given, services.messageKey);
+        rejectUnknown(spec.kind, connection, "destination.connection", connections.find(spec.kind, connection));
+        rejectUnsealed(given, services.messageKey);
         if (claim === undefined || claim === null) return;
         const { connection: account = DEFAULT_CONNECTION } = claim;
         const field = "destination.claim_check.connection";
-        refuseUnknown("azure-storage-queue", account, field, connections.findAccount(account));
+        rejectUnknown("azure-storage-queue", account, field, connections.findAccount(account));
       },
       warnOf: (settings) => warnOfUnsealed(settings, services.messageKey),
     },
@@ -210,13 +206,9 @@ export function openQueueSender<Destination extends QueueDestination>(
   };
 }
 
-function refuseUnknown(kind: string, name: string, field: string, found: unknown): void {
+function rejectUnknown(kind: BrokerKind, name: string, field: string, found: unknown): void {
   if (found !== undefined) return;
-  throw new PosthornError(
-    "invalid_field",
-    `${field}: there is no connection "${name}" of the kind ${kind} here. Add it under connections in the configuration.`,
-    { field },
-  );
+  throw new PosthornError("invalid_field", `${field}: ${describeUnknown(kind, name)}`, { field });
 }
 
 /** Stores bodies that are too large for a queue in Blob storage. */
@@ -237,33 +229,15 @@ function createLargeBodies(connections: Connections) {
       }
       return check;
     },
-    /**
-     * The same for all attempts of a delivery, until a restart; differs for a replay. Nobody can guess it from the
-     * messages that they see.
-     */
+    /** The same for all attempts of a delivery until a restart, another for a replay; nobody can guess it. */
     nameOf({ deliveryId, generation }: Attempt): string {
       return createHmac("sha256", nameKey).update(`${deliveryId}\0${generation}`).digest("base64url");
     },
   };
 }
 
-function noConnection(kind: string, name: string): BrokerFault {
-  return new BrokerFault(
-    "unreachable",
-    `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`,
-  );
-}
-
-/** The outcome of a delivery for a published message. `unroutable` is the outcome when nothing is bound to its key. */
-function toOutcome(published: Published, unroutable: Outcome): Outcome {
-  switch (published.outcome) {
-    case "confirmed":
-      return DELIVERED;
-    case "unroutable":
-      return unroutable;
-    case "failed":
-      return faultOutcome(published.fault);
-  }
+function noConnection(kind: BrokerKind, name: string): BrokerFault {
+  return new BrokerFault("unreachable", describeUnknown(kind, name));
 }
 
 export function faultOutcome({ kind, message }: BrokerFault): Outcome {

@@ -1,38 +1,38 @@
 import { Type, type Static, type TProperties } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
 import { MASK } from "../../model/secrets.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
-import type { BrokerKind } from "../../model/connection.ts";
+import { oneOf, orNull, withDefault } from "../../model/shape.ts";
+import { problemsOf, type FieldProblem } from "../../model/subscription-rules.ts";
+import { type BrokerKind, DEFAULT_CONNECTION } from "../../model/connection.ts";
 import type { PreparedDestination } from "../destination-kind.ts";
 import type { Attempt, BatchLimits } from "../sender.ts";
-import { findForwardedHeaderProblem, namedCredentials, USUAL_HEADERS } from "../forward.ts";
+import { checkForwardHeaders, namedCredentials, USUAL_HEADERS } from "../forward.ts";
 
 /** The settings that destinations of all brokers share. */
 
-export type QueueFormat = "raw" | "message" | "event" | "cloudevents";
-
-export const DEFAULT_CONNECTION = "default";
+const FORMATS = ["raw", "message", "event", "cloudevents"] as const;
+export type QueueFormat = (typeof FORMATS)[number];
 
 const connectionSetting = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: DEFAULT_CONNECTION, description }));
+  withDefault(Type.String({ minLength: 1, maxLength: 64, description }), DEFAULT_CONNECTION as string);
 
 const QUEUE_SETTINGS = {
   connection: connectionSetting("The name of the connection to the broker"),
-  format: Type.Optional(
-    Type.Union([Type.Literal("raw"), Type.Literal("message"), Type.Literal("event"), Type.Literal("cloudevents")], {
-      default: "raw",
+  format: withDefault(
+    oneOf(FORMATS, {
       description:
         "`raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; " +
         "`cloudevents`: 1.0, structured JSON",
     }),
+    "raw",
   ),
-  forward_headers: Type.Optional(
-    Type.Union([Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), Type.Null()], {
-      default: null,
+  forward_headers: withDefault(
+    orNull(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), {
       description:
         "With `message`: headers of the request that are sent along; `*` means the usual ones. The default is `*`, and " +
         "for a fallback what its forward names",
     }),
+    null,
   ),
   message_key: Type.Optional(
     Type.String({
@@ -45,23 +45,21 @@ const QUEUE_SETTINGS = {
   ),
 };
 
-export const CLAIM_CHECK = Type.Optional(
-  Type.Union(
-    [
-      Type.Object(
-        {
-          connection: connectionSetting("The name of a connection of the kind azure-storage-queue"),
-          container: Type.String({
-            pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
-            description: "The container in Blob storage; it is created when it does not exist",
-          }),
-        },
-        { additionalProperties: false },
-      ),
-      Type.Null(),
-    ],
-    { default: null, description: "With `message`: where bodies that are too large for the queue are stored" },
+export const CLAIM_CHECK = withDefault(
+  orNull(
+    Type.Object(
+      {
+        connection: connectionSetting("The name of a connection of the kind azure-storage-queue"),
+        container: Type.String({
+          pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
+          description: "The container in Blob storage; it is created when it does not exist",
+        }),
+      },
+      { additionalProperties: false },
+    ),
+    { description: "With `message`: where bodies that are too large for the queue are stored" },
   ),
+  null,
 );
 
 export function queueSettings<More extends TProperties>(more: More) {
@@ -72,15 +70,7 @@ const CommonSettings = queueSettings({ claim_check: CLAIM_CHECK });
 export type CommonSettings = Static<typeof CommonSettings>;
 
 /** The settings as the sender uses them. */
-export interface QueueDestination {
-  readonly connection: string;
-  readonly format: QueueFormat;
-  /** In lower case; the usual headers when not given. */
-  readonly forwardHeaders: readonly string[] | undefined;
-  readonly messageKey: string | undefined;
-  readonly claimCheck: { readonly connection: string; readonly container: string } | undefined;
-  readonly place: string;
-}
+export type QueueDestination = ReturnType<typeof toQueueDestination>;
 
 /** The differences between brokers, for the sender. */
 export interface QueueSending<Destination extends QueueDestination> {
@@ -89,9 +79,7 @@ export interface QueueSending<Destination extends QueueDestination> {
   batch: BatchLimits;
   /** The publisher of the connection and the subject or routing key; a text says why there is none. */
   address(destination: Destination, attempt: Attempt): Address | string;
-  /**
-   * What it means when nothing is bound to a routing key: with a topic, nobody listens; otherwise our queue is missing.
-   */
+  /** When nothing is bound to a routing key: with a topic, nobody listens; otherwise our queue is missing. */
   isTopic(destination: Destination): boolean;
   /** The queue whose messages can be counted; undefined when they spread over queues of others. */
   queueOf(destination: Destination): string | undefined;
@@ -104,23 +92,17 @@ export interface Address {
 
 export function checkQueueSettings(settings: CommonSettings): FieldProblem[] {
   const { format = "raw", forward_headers: headers, message_key: key, claim_check: claim } = settings;
-  if (format !== "message") {
-    const only = { forward_headers: headers ?? undefined, message_key: key, claim_check: claim ?? undefined };
-    return Object.entries(only)
-      .filter(([, value]) => value !== undefined)
-      .map(([field]) => ({
-        field,
-        message: `is only for the format message, and this destination has the format ${format}`,
-      }));
-  }
-  return (headers ?? []).flatMap((name, index) => {
-    const problem = findForwardedHeaderProblem(name);
-    return problem === undefined ? [] : [{ field: `forward_headers[${index}]`, message: problem }];
-  });
+  if (format === "message") return problemsOf(checkForwardHeaders(headers));
+  const message = `is only for the format message, and this destination has the format ${format}`;
+  return problemsOf([
+    ["forward_headers", headers && message],
+    ["message_key", key && message],
+    ["claim_check", claim && message],
+  ]);
 }
 
 /** Credentials must not be readable on the way: without a key they would be left out. */
-export function refuseUnsealed(
+export function rejectUnsealed(
   settings: Pick<CommonSettings, "forward_headers" | "message_key">,
   key: string | undefined,
 ): void {
@@ -149,12 +131,13 @@ export function warnOfUnsealed(
   ];
 }
 
-export function toQueueDestination(settings: CommonSettings, place: string): QueueDestination {
-  const { claim_check: claim } = settings;
+export function toQueueDestination(settings: CommonSettings, place: string) {
+  const { claim_check: claim, connection = DEFAULT_CONNECTION, format = "raw" } = settings;
   return {
-    connection: settings.connection ?? DEFAULT_CONNECTION,
-    format: settings.format ?? "raw",
-    forwardHeaders: settings.forward_headers?.map((name) => name.toLowerCase()),
+    connection,
+    format,
+    /** The usual headers when not given. */
+    forwardHeaders: settings.forward_headers?.map((name) => name.toLowerCase()) as readonly string[] | undefined,
     messageKey: settings.message_key,
     claimCheck: claim ? { connection: claim.connection ?? DEFAULT_CONNECTION, container: claim.container } : undefined,
     place,

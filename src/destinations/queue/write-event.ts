@@ -34,6 +34,7 @@ const JSON_TYPE = "application/json";
 const METHOD = /^[A-Z]{1,20}$/;
 const MAX_PATH = 8192;
 const MAX_TYPE = 255;
+const MAX_ADDRESS = 64;
 
 /** Undefined when the format cannot represent the event. */
 export function writeEvent(format: QueueFormat, attempt: Attempt, facts: WriteFacts): WrittenEvent | undefined {
@@ -59,7 +60,7 @@ export function toMessage(attempt: Attempt, facts: WriteFacts, content: EventMes
   const { details, eventId } = facts;
   const kept = request === undefined ? undefined : readKeptRequest(request);
   const { headers, sealedHeaders } = kept === undefined ? {} : facts.chooseHeaders(kept, attempt, eventId);
-  const { method = "", path = "", query = "", remote_address: address = "" } = kept ?? {};
+  const { method = "" } = kept ?? {};
   return {
     eventId,
     eventType: event.type,
@@ -77,21 +78,22 @@ export function toMessage(attempt: Attempt, facts: WriteFacts, content: EventMes
     expiresAt: details.expiresAt,
     userId: details.userId,
     sessionId: details.sessionId,
-    remoteAddress: address === "" ? undefined : address,
+    remoteAddress: fit(kept?.remote_address, MAX_ADDRESS),
     traceparent: facts.trace.traceparent,
     method: METHOD.test(method) ? method : undefined,
-    path: path === "" || path.length > MAX_PATH ? undefined : path,
-    query: query === "" || query.length > MAX_PATH ? undefined : query,
+    path: fit(kept?.path, MAX_PATH),
+    query: fit(kept?.query, MAX_PATH),
     headers,
     sealedHeaders,
-    contentType: findContentType(event.contentType),
+    contentType: fit(event.contentType, MAX_TYPE),
     metadata: details.metadata,
     content,
   };
 }
 
-function findContentType(text: string | undefined): string | undefined {
-  return text === undefined || text === "" || text.length > MAX_TYPE ? undefined : text;
+/** A text that is empty or too long is left out. */
+function fit(text: string | undefined, maxLength: number): string | undefined {
+  return text === undefined || text === "" || text.length > maxLength ? undefined : text;
 }
 
 /** The headers of a request in a message: plain ones as they are, and named credentials encrypted. */

@@ -1,12 +1,10 @@
 import { Type, type Static } from "typebox";
 import { oneOf, orNull, withDefault } from "../../model/shape.ts";
+import { fieldsFromSetting, textSetting } from "../templated.ts";
 
 /** The settings of a destination of the kind sms. */
 
 export const DEFAULT_MAX_SEGMENTS = 6;
-
-const text = (maxLength: number, description: string) =>
-  withDefault(orNull(Type.String({ minLength: 1, maxLength }), { description }), null);
 
 const SuccessRule = Type.Object(
   {
@@ -38,15 +36,10 @@ export const SmsSettings = Type.Object(
     gateway: oneOf(["twilio", "generic-http"], {
       description: "The service that sends the message: `twilio` or `generic-http`",
     }),
-    to: text(500, "The recipient's number, or a template for it"),
-    text: text(10_000, "The text of the message; a template"),
-    from: text(64, "The sender: a number, or a name of up to 11 characters"),
-    fields_from: withDefault(
-      orNull(Type.Literal("payload"), {
-        description: "`payload`: `to` and `text` are taken from the event. Only for keys that are bound to no tenant",
-      }),
-      null,
-    ),
+    to: textSetting(500, "The recipient's number, or a template for it"),
+    text: textSetting(10_000, "The text of the message; a template"),
+    from: textSetting(64, "The sender: a number, or a name of up to 11 characters"),
+    fields_from: fieldsFromSetting("`to` and `text`"),
     default_country: withDefault(
       orNull(Type.String({ pattern: "^[A-Z]{2}$" }), {
         description: "The country of numbers without `+` and country code; two letters such as `DE`",
@@ -61,10 +54,10 @@ export const SmsSettings = Type.Object(
       }),
       DEFAULT_MAX_SEGMENTS,
     ),
-    account_sid: text(64, "Twilio: the account"),
-    auth_token: text(256, "Twilio: its secret"),
-    messaging_service_sid: text(64, "Twilio: a messaging service instead of `from`"),
-    url: text(
+    account_sid: textSetting(64, "Twilio: the account"),
+    auth_token: textSetting(256, "Twilio: its secret"),
+    messaging_service_sid: textSetting(64, "Twilio: a messaging service instead of `from`"),
+    url: textSetting(
       2048,
       "`generic-http`: the URL that messages are sent to; a template. `twilio`: an origin other than `https://api.twilio.com`",
     ),
@@ -81,7 +74,7 @@ export const SmsSettings = Type.Object(
       }),
       "application/json",
     ),
-    body: text(
+    body: textSetting(
       10_000,
       "`generic-http`: a template, in which `message.to`, `message.from`, `message.text` and `message.id` stand for the " +
         "message; without it, a JSON object or a form with these values",

@@ -5,6 +5,8 @@ import type { HttpResult } from "../wire/http.ts";
 import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { classify } from "../classify-answer.ts";
 import { isTemplate, readPayload, textIn, renderAll, unrendered } from "../templated.ts";
+import { viewOf } from "../json.ts";
+import { checkPlaces } from "../login.ts";
 import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type Sender, type SenderServices } from "../sender.ts";
 import { createTenantRates, createNumberTurns } from "../message-rates.ts";
@@ -15,7 +17,7 @@ import { GATEWAYS, type SmsDestination, toFilled } from "./settings.ts";
 
 const HOUR_MS = 3_600_000;
 const TAGS = /\{\{.*?\}\}|\{%.*?%\}/gs;
-const PLAIN = { statuses: [], sourceStatuses: [], bodyContains: undefined, bodyIs: undefined };
+const NO_RETRIES = { statuses: [] };
 
 /** A checked message that may be sent. */
 interface Checked {
@@ -91,8 +93,8 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     if (run.outcome !== undefined) return;
     client.request(toHttp(request, attempt), (result) => {
       const answer = findAnswer(result);
-      const told = { ...facts, ...(answer && gateway.factsOf?.(answer)) };
-      run.end(judge(result, answer, settings), keepAnswer(request.url, told, result));
+      const recorded = { ...facts, ...(answer && gateway.factsOf?.(answer)) };
+      run.end(outcomeOf(result, answer, settings), keepAnswer(request.url, recorded, result));
     });
   }
 
@@ -111,9 +113,9 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     };
   }
 
-  function judge(result: HttpResult, answer: GatewayAnswer | undefined, settings: SmsSettings): Outcome {
+  function outcomeOf(result: HttpResult, answer: GatewayAnswer | undefined, settings: SmsSettings): Outcome {
     const gateway = GATEWAYS[settings.gateway];
-    const outcome = classify(result, PLAIN, clock.wall);
+    const outcome = classify(result, NO_RETRIES, clock.wall);
     if (answer === undefined) return outcome;
     if (outcome.kind !== "delivered") {
       const more = gateway.describeFailure?.(answer);
@@ -129,15 +131,14 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     send: (attempts, done) => void frame.begin(attempts, done, sendOne),
     rules: {
       isForOperators: config?.allowTenants !== true,
-      async refuse(settings) {
+      async check(settings) {
         const url = GATEWAYS[settings.gateway].urlOf(settings).replaceAll(TAGS, "x");
-        services.checkUrl(url, "destination.url");
-        const problem = services.findOwnUrlProblem(url);
-        if (problem !== undefined) throw invalid("url", problem);
+        checkPlaces(services, "destination.", url);
         const { to } = settings;
         if (!to || isTemplate(to)) return;
-        const parsed = await normalise(to, settings);
-        if (parsed.problem !== undefined) throw invalid("to", parsed.problem);
+        const { problem } = await normalise(to, settings);
+        if (problem === undefined) return;
+        throw new PosthornError("invalid_field", `destination.to: ${problem}`, { field: "destination.to" });
       },
       warnOf: (settings) => GATEWAYS[settings.gateway].warnOf?.(settings) ?? [],
     },
@@ -162,18 +163,13 @@ function notSent(reason: string): Outcome {
 
 function findAnswer(result: HttpResult): GatewayAnswer | undefined {
   if (result.kind !== "response") return undefined;
-  const { buffer, byteOffset, byteLength } = result.body;
-  return { status: result.status, body: Buffer.from(buffer, byteOffset, byteLength).toString("utf8") };
+  return { status: result.status, body: viewOf(result.body).toString("utf8") };
 }
 
 function keepAnswer(url: string, facts: object, result: HttpResult): KindRecord {
   const record = { ...keepOwnRecord(url, { ...facts }), address: result.address };
   if (result.kind !== "response") return record;
   return { ...record, code: result.status, answer: result.body };
-}
-
-function invalid(field: string, problem: string): PosthornError {
-  return new PosthornError("invalid_field", `destination.${field}: ${problem}`, { field: `destination.${field}` });
 }
 
 /** Returns the number in E.164 form, or the problem with it. */

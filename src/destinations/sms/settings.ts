@@ -2,9 +2,9 @@ import { MASK } from "../../model/secrets.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SmsSettings } from "./schema.ts";
 import type { PreparedDestination, DestinationKind } from "../destination-kind.ts";
-import { neededBy, isTemplate } from "../templated.ts";
+import { checkTaken, isGiven, isTemplate, neededBy } from "../templated.ts";
 import type { Template } from "../../sandbox/templates/templates.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "../../model/subscription-rules.ts";
 import type { SmsGateway } from "./gateways/gateway.ts";
 import { GENERIC_HTTP } from "./gateways/generic-http.ts";
 import { TWILIO } from "./gateways/twilio.ts";
@@ -14,7 +14,7 @@ import { secretSettings } from "../secret-settings.ts";
 /** The settings as the sender uses them. */
 export interface SmsDestination {
   readonly settings: SmsSettings;
-  readonly templates: SmsTemplates;
+  readonly templates: ReturnType<typeof smsTemplates>;
 }
 
 function prepareSms(settings: SmsSettings): PreparedDestination {
@@ -40,20 +40,19 @@ const OWN = { message: ["to", "from", "text", "id"] };
 /** A form is escaped like the query of a URL; this URL is put in front while it is rendered. */
 const FORM_BASE = "https://form.invalid/?";
 
-/** The templates of a message, and those of the request that contains it. */
-export interface SmsTemplates {
-  readonly message: readonly Template[];
-  readonly request: readonly Template[];
-}
-
 type Filled = Readonly<Partial<Record<"to" | "text" | "url" | "body", string>>>;
 
-function smsTemplates(settings: SmsSettings): SmsTemplates {
-  const { to, text, url, body } = settings;
-  const message = [toTemplate("to", "header", to), toTemplate("text", "text", text)];
-  const request = settings.gateway === "twilio" ? [] : [toTemplate("url", "url", url), bodyTemplate(settings, body)];
-  const withOwn = request.flatMap((one) => (one === undefined ? [] : [{ ...one, own: OWN }]));
-  return { message: message.filter((one) => one !== undefined), request: withOwn };
+/** The templates of a message, and those of the request that contains it. */
+function smsTemplates({ gateway, to, text, url, body, content_type: type }: SmsSettings) {
+  const isForm = type === "application/x-www-form-urlencoded";
+  const ofRequest = [
+    ...toTemplates("url", "url", url),
+    ...toTemplates("body", BODY_PLACES[type ?? "application/json"], isForm && body ? FORM_BASE + body : body),
+  ];
+  return {
+    message: [...toTemplates("to", "header", to), ...toTemplates("text", "text", text)],
+    request: gateway === "twilio" ? [] : ofRequest.map((template) => ({ ...template, own: OWN })),
+  };
 }
 
 /** Rendered texts by the settings that their templates are in. */
@@ -62,45 +61,43 @@ export function toFilled(templates: readonly Template[], rendered: readonly stri
   return Object.fromEntries(entries) as Filled;
 }
 
-function toTemplate(name: string, place: Template["place"], text: string | null | undefined): Template | undefined {
-  return text && isTemplate(text) ? { name, text, place } : undefined;
+function toTemplates(name: string, place: Template["place"], text: string | null | undefined): Template[] {
+  return text && isTemplate(text) ? [{ name, text, place }] : [];
 }
 
-function bodyTemplate({ content_type: type }: SmsSettings, body: string | null | undefined): Template | undefined {
-  switch (type) {
-    case "application/x-www-form-urlencoded":
-      return toTemplate("body", "url", body && FORM_BASE + body);
-    case "text/xml":
-      return toTemplate("body", "html", body);
-    case "text/plain":
-      return toTemplate("body", "text", body);
-    default:
-      return toTemplate("body", "json", body);
-  }
-}
+/** How values are escaped. */
+const BODY_PLACES = {
+  "application/json": "json",
+  "application/x-www-form-urlencoded": "url",
+  "text/xml": "html",
+  "text/plain": "text",
+} as const;
 
 const SENDER = /^(?:\+?[0-9]{3,15}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$/;
 
 /** Rules that the schema cannot express. The sender checks whether phone numbers are valid. */
 function checkSmsSettings(settings: SmsSettings): FieldProblem[] {
-  const { from } = settings;
-  const problems = [...checkFields(settings), ...GATEWAYS[settings.gateway].check(settings)];
-  if (from && !SENDER.test(from)) {
-    problems.push({ field: "from", message: "must be a number, or a name of up to 11 letters, digits and spaces" });
-  }
-  return problems;
+  const { from, gateway, fields_from: source } = settings;
+  const { needs, excludes, check } = GATEWAYS[gateway];
+  const checkMissing = (field: keyof SmsSettings, message: string): FieldCheck => [
+    field,
+    !isGiven(settings, field) && message,
+  ];
+  return problemsOf([
+    ...(source === "payload"
+      ? checkTaken(settings, FROM_PAYLOAD)
+      : FROM_PAYLOAD.map((field) => checkMissing(field, "is missing"))),
+    ...needs.map((field) => checkMissing(field, `is missing; the gateway ${gateway} needs it`)),
+    ...excludes.map((field): FieldCheck => [
+      field,
+      isGiven(settings, field) && `does not belong to the gateway ${gateway}`,
+    ]),
+    ...check(settings),
+    ["from", from && !SENDER.test(from) && "must be a number, or a name of up to 11 letters, digits and spaces"],
+  ]);
 }
 
 const FROM_PAYLOAD = ["to", "text"] as const;
-
-function checkFields(settings: SmsSettings): FieldProblem[] {
-  const isGiven = (name: keyof SmsSettings) => (settings[name] ?? null) !== null;
-  if (settings.fields_from === "payload") {
-    const message = "is taken from the payload because of `fields_from`; leave one of the two out";
-    return FROM_PAYLOAD.filter(isGiven).map((field) => ({ field, message }));
-  }
-  return FROM_PAYLOAD.filter((field) => !isGiven(field)).map((field) => ({ field, message: "is missing" }));
-}
 
 /** All gateways by the value of `gateway`. To add one, add a file, a line here and a word in the schema. */
 export const GATEWAYS: Readonly<Record<SmsSettings["gateway"], SmsGateway>> = {

@@ -25,51 +25,33 @@ interface AddressGuardOptions {
 
 const PRIVATE_SETTING = "POSTHORN_ALLOW_PRIVATE_DESTINATIONS";
 
-interface RefusedRange extends IpRange {
-  label: string;
-  isPrivate: boolean;
-}
-
 const MAX_CACHED_VERDICTS = 1000;
 
-/** Link-local and cloud-host addresses are not opened by `true`: they answer with the machine's own credentials. */
-const REFUSED: readonly RefusedRange[] = [
-  refused("10.0.0.0/8", "a private", true),
-  refused("127.0.0.0/8", "a loopback", true),
-  refused("172.16.0.0/12", "a private", true),
-  refused("192.168.0.0/16", "a private", true),
-  refused("100.64.0.0/10", "a shared (carrier-grade NAT)", true),
-  refused("169.254.0.0/16", "a link-local"),
-  refused("168.63.129.16/32", "a cloud host's"),
-  refused("0.0.0.0/8", "an unspecified"),
-  refused("192.0.0.0/24", "a reserved"),
-  refused("192.0.2.0/24", "a documentation"),
-  refused("192.31.196.0/24", "a reserved"),
-  refused("192.52.193.0/24", "a reserved"),
-  refused("192.88.99.0/24", "a reserved"),
-  refused("192.175.48.0/24", "a reserved"),
-  refused("198.18.0.0/15", "a benchmarking"),
-  refused("198.51.100.0/24", "a documentation"),
-  refused("203.0.113.0/24", "a documentation"),
-  refused("224.0.0.0/4", "a multicast"),
-  refused("240.0.0.0/4", "a reserved"),
-  refused("::1/128", "a loopback", true),
-  refused("fc00::/7", "a private", true),
-  refused("fe80::/10", "a link-local"),
-  refused("ff00::/8", "a multicast"),
-  refused("2001::/23", "a reserved"),
-  refused("2001:db8::/32", "a documentation"),
-  refused("2002::/16", "a 6to4"),
-  refused("2620:4f:8000::/48", "a reserved"),
-  refused("3fff::/20", "a documentation"),
+/** Opened by `true`, or by name. */
+const PRIVATE = [
+  rejected("a private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+  rejected("a loopback", "127.0.0.0/8", "::1/128"),
+  rejected("a shared (carrier-grade NAT)", "100.64.0.0/10"),
+];
+/** Link-local and cloud-host addresses are opened only by name: they answer with the machine's own credentials. */
+const REJECTED = [
+  rejected("a link-local", "169.254.0.0/16", "fe80::/10"),
+  rejected("a cloud host's", "168.63.129.16/32"),
+  rejected("an unspecified", "0.0.0.0/8"),
+  rejected("a reserved", "192.0.0.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.175.48.0/24"),
+  rejected("a reserved", "240.0.0.0/4", "2001::/23", "2620:4f:8000::/48"),
+  rejected("a documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
+  rejected("a benchmarking", "198.18.0.0/15"),
+  rejected("a multicast", "224.0.0.0/4", "ff00::/8"),
+  rejected("a 6to4", "2002::/16"),
 ];
 const GLOBAL_IPV6 = readRange("2000::/3");
 
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
 /**
- * Decides which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known
- * to be public or was opened by the configuration. An address that cannot be parsed is refused too.
+ * Decides which addresses deliveries may reach. Users choose destinations, so an address is rejected unless it is known
+ * to be public or was opened by the configuration. An address that cannot be parsed is rejected too.
  */
 export function createAddressGuard(options: AddressGuardOptions) {
   const { allowPrivate, ownAddresses = () => [] } = options;
@@ -77,14 +59,14 @@ export function createAddressGuard(options: AddressGuardOptions) {
   const openedRanges = typeof allowPrivate === "boolean" ? [] : allowPrivate.map(readRange);
   const cache = new Map<string, { bytes: IpBytes; verdict: Verdict }>();
 
-  function judgeBytes(address: string, bytes: IpBytes): Verdict {
+  function checkBytes(address: string, bytes: IpBytes): Verdict {
     if (openedRanges.some((range) => isInRange(bytes, range))) return { allowed: true, opened: true };
-    const range = REFUSED.find((candidate) => isInRange(bytes, candidate));
-    if (range !== undefined) {
-      return opensAll && range.isPrivate ? { allowed: true, opened: true } : refuse(address, `${range.label} address`);
-    }
+    const holds = ({ ranges }: { ranges: readonly IpRange[] }) => ranges.some((range) => isInRange(bytes, range));
+    if (opensAll && PRIVATE.some(holds)) return { allowed: true, opened: true };
+    const found = PRIVATE.find(holds) ?? REJECTED.find(holds);
+    if (found !== undefined) return reject(address, `${found.label} address`);
     const isGlobal = bytes.length === 4 || isInRange(bytes, GLOBAL_IPV6);
-    return isGlobal ? { allowed: true, opened: false } : refuse(address, "not a global unicast address");
+    return isGlobal ? { allowed: true, opened: false } : reject(address, "not a global unicast address");
   }
 
   function isOwn(bytes: IpBytes): boolean {
@@ -94,33 +76,33 @@ export function createAddressGuard(options: AddressGuardOptions) {
   return {
     /** Whether any private address was opened: then names of private networks may be used too. */
     opensPrivate: opensAll || openedRanges.length > 0,
-    judge(address: string): Verdict {
+    check(address: string): Verdict {
       let known = cache.get(address);
       if (known === undefined) {
         const bytes = parseIp(address);
         if (bytes === undefined) return { allowed: false, reason: `${JSON.stringify(address)} is not an IP address.` };
-        known = { bytes, verdict: judgeBytes(address, bytes) };
+        known = { bytes, verdict: checkBytes(address, bytes) };
         if (cache.size >= MAX_CACHED_VERDICTS) cache.clear();
         cache.set(address, known);
       }
       // The machine's addresses may change while it runs, so this part is never cached.
       if (known.verdict.allowed && !known.verdict.opened && isOwn(known.bytes)) {
-        return opensAll ? { allowed: true, opened: true } : refuse(address, "an address of this machine");
+        return opensAll ? { allowed: true, opened: true } : reject(address, "an address of this machine");
       }
       return known.verdict;
     },
   };
 }
 
-function refuse(address: string, label: string): Verdict {
+function reject(address: string, label: string): Verdict {
   return {
     allowed: false,
     reason: `${address} is ${label}; name it in ${PRIVATE_SETTING} if deliveries may go there.`,
   };
 }
 
-function refused(range: string, label: string, isPrivate = false): RefusedRange {
-  return { ...readRange(range), label, isPrivate };
+function rejected(label: string, ...ranges: string[]) {
+  return { label, ranges: ranges.map(readRange) };
 }
 
 function readRange(text: string): IpRange {
@@ -168,7 +150,7 @@ export function findProblem(url: URL, rules: DestinationRules): string | undefin
 
 /** Also used for the addresses that a name resolves to: only the address tells whether the port is allowed there. */
 export function findAddressProblem(address: string, port: number, guard: AddressGuard): string | undefined {
-  const verdict = guard.judge(address);
+  const verdict = guard.check(address);
   if (!verdict.allowed) return verdict.reason;
   return verdict.opened ? undefined : findPortProblem(port);
 }
@@ -207,10 +189,7 @@ interface OwnUrlsOptions {
   listAddresses: () => readonly string[];
 }
 
-/**
- * The URLs where this gateway receives webhooks: a subscription that delivers there creates a loop, unless it is
- * allowed to.
- */
+/** The URLs where this gateway receives webhooks: a subscription that delivers there may create a loop. */
 export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsOptions) {
   const outside = publicUrl === undefined ? undefined : new URL(publicUrl);
   let ownPort = port;
@@ -247,7 +226,7 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
     /** Returns why a destination may not be used; undefined when it leads elsewhere, as far as is known without DNS. */
     findProblem,
     /** Called when the server listens: its port may be any free one. */
-    noteListening(url: string): void {
+    recordListening(url: string): void {
       ownPort = portOf(new URL(url));
     },
   };

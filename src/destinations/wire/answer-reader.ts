@@ -22,10 +22,7 @@ const HEAD_END = Buffer.from("\r\n\r\n", "latin1");
 const NEWLINE = 0x0a;
 const GOING_ON = "going on";
 
-/**
- * Reads the answers of one connection, one at a time, from pieces of any size. It limits only the size of a head: its
- * caller counts the bytes.
- */
+/** Reads one answer at a time from pieces of any size. Only heads are limited here: the caller counts bytes. */
 export class AnswerReader {
   readonly #maxHeadBytes: number;
   #taker: AnswerTaker | undefined;

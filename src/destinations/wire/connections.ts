@@ -165,12 +165,12 @@ export function openConnections(options: ConnectionsOptions) {
     pool.host.open -= 1;
     if (idle.has(slot)) {
       pool.idle.splice(pool.idle.indexOf(slot), 1);
-      noteUsed(slot);
+      recordUse(slot);
     }
     slot.destroy();
   }
 
-  function noteUsed(slot: Slot): void {
+  function recordUse(slot: Slot): void {
     const { host } = slot.pool;
     idle.delete(slot);
     host.idle -= 1;
@@ -281,9 +281,7 @@ export function openConnections(options: ConnectionsOptions) {
     return (starved.length > 0 && open.size >= max) || (host.starved.length > 0 && host.open >= perHost);
   }
 
-  /**
-   * A little less than the destination said, so that it does not close the connection while a request is on its way.
-   */
+  /** A little less than the destination said: it must not close the connection while a request is on its way. */
   function keptFor(saidMs: number | undefined): number {
     return saidMs === undefined ? options.keepAliveMs : Math.min(Math.max(0, saidMs - 1000), MAX_KEEP_ALIVE_MS);
   }
@@ -313,7 +311,7 @@ export function openConnections(options: ConnectionsOptions) {
       if (pool.idle.length > 0 && mayUse(pool.host, waiter.owner)) {
         const now = clock.now();
         for (let slot = pool.idle.pop(); slot !== undefined; slot = pool.idle.pop()) {
-          noteUsed(slot);
+          recordUse(slot);
           if (slot.keptUntil > now) return give(slot, waiter);
           closeSlot(slot);
         }

@@ -52,8 +52,8 @@ export interface GuardedConnectOptions {
   /** Certificates to trust instead of the usual ones. */
   ca?: string | undefined;
   /** Gets the certificates of destinations. */
-  certificates?: Pick<NotedCertificates, "note"> | undefined;
-  /** The proxy for all connections; the guard still checks the destination. */
+  certificates?: Pick<KnownCertificates, "record"> | undefined;
+  /** When given, the only way out. Proxies in environment variables are ignored; the guard still checks the destination. */
   proxy?: EgressProxy | undefined;
 }
 
@@ -63,9 +63,7 @@ const HTTPS_PORT = 443;
 /** How many addresses of a name are tried when the proxy cannot reach the first. */
 const MAX_TUNNEL_TRIES = 3;
 
-/**
- * Received bytes stay here until `onRead` returns: a new buffer for each read would be most of a request's allocations.
- */
+/** Holds received bytes until `onRead` returns: a buffer for each read would be most of the allocations. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 function onread({ onRead }: Peer): OnReadOpts {
@@ -80,11 +78,8 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
   const { guard, clock, timeoutMs, lookup, ca, proxy } = options;
   let context: SecureContext | undefined;
 
-  /**
-   * One forbidden address makes the whole answer invalid: otherwise an attacker could mix one in and wait for a lucky
-   * try.
-   */
-  function judge(to: Peer, addresses: readonly LookupAddress[]): LookupAddress[] | Error {
+  /** One forbidden address makes the whole answer invalid: an attacker could mix one in and wait for a lucky try. */
+  function check(to: Peer, addresses: readonly LookupAddress[]): LookupAddress[] | Error {
     for (const { address } of addresses) {
       const problem = findAddressProblem(address, to.port, guard);
       if (problem !== undefined)
@@ -105,9 +100,9 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       if (error !== null || addresses.length === 0) {
         return done(error ?? codedError("ENOTFOUND", `${to.hostname} has no address.`), []);
       }
-      const judged = judge(to, addresses);
-      if (judged instanceof Error) done(judged, []);
-      else done(null, judged);
+      const checked = check(to, addresses);
+      if (checked instanceof Error) done(checked, []);
+      else done(null, checked);
     });
   }
 
@@ -169,7 +164,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
 
     function secure(socket: TLSSocket, addressOf: () => string): void {
       socket.once("secureConnect", () => {
-        options.certificates?.note(hostOf(to), socket);
+        options.certificates?.record(hostOf(to), socket);
         succeed(socket, addressOf());
       });
       socket.on("session", (session: Buffer) => (to.tls.session = session));
@@ -202,8 +197,8 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       socket.once("connect", () => {
         // The connection was reset already: it has no address any more, so there is nothing to check.
         if (socket.remoteAddress === undefined) return fail(codedError("ECONNRESET", "closed while connecting"));
-        const judged = judge(to, [{ address: addressOf(), family: 0 }]);
-        if (judged instanceof Error) fail(judged);
+        const checked = check(to, [{ address: addressOf(), family: 0 }]);
+        if (checked instanceof Error) fail(checked);
         else if (!isTls) succeed(socket, addressOf());
       });
       if (secured !== undefined) secure(secured, addressOf);
@@ -241,10 +236,10 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
 
     // Node does not look up IP literals, so they must be checked before the socket is created.
     const literal = isIP(host) > 0 ? [{ address: host, family: isIP(host) }] : undefined;
-    const judged = literal === undefined ? undefined : judge(to, literal);
-    if (judged instanceof Error) setImmediate(fail, judged);
+    const checked = literal === undefined ? undefined : check(to, literal);
+    if (checked instanceof Error) setImmediate(fail, checked);
     else if (proxy === undefined) connectDirectly();
-    else if (judged !== undefined) connectThrough(proxy, judged);
+    else if (checked !== undefined) connectThrough(proxy, checked);
     else {
       lookUp((error, addresses) => {
         if (error === null) connectThrough(proxy, addresses.slice(0, MAX_TUNNEL_TRIES));
@@ -283,25 +278,25 @@ function toSocketLookup(
 const LOOK_AGAIN_MS = 600_000;
 const MAX_HOSTS = 10_000;
 
-export type NotedCertificates = ReturnType<typeof createNotedCertificates>;
+export type KnownCertificates = ReturnType<typeof createKnownCertificates>;
 
 /** When the certificates of destinations expire. Only known for destinations connected to since the start. */
-export function createNotedCertificates(clock: Pick<Clock, "now">) {
-  const noted = new Map<string, { at: number; notAfter: number }>();
+export function createKnownCertificates(clock: Pick<Clock, "now">) {
+  const known = new Map<string, { at: number; notAfter: number }>();
 
   return {
-    note(host: string, socket: Pick<TLSSocket, "getPeerCertificate">): void {
+    record(host: string, socket: Pick<TLSSocket, "getPeerCertificate">): void {
       const now = clock.now();
-      const known = noted.get(host);
-      if (known !== undefined && now < known.at + LOOK_AGAIN_MS) return;
+      const before = known.get(host);
+      if (before !== undefined && now < before.at + LOOK_AGAIN_MS) return;
       const notAfter = Date.parse(socket.getPeerCertificate().valid_to);
       if (Number.isNaN(notAfter)) return;
       // The least recently updated entry goes first.
-      noted.delete(host);
-      if (noted.size >= MAX_HOSTS) noted.delete(noted.keys().next().value as string);
-      noted.set(host, { at: now, notAfter });
+      known.delete(host);
+      if (known.size >= MAX_HOSTS) known.delete(known.keys().next().value as string);
+      known.set(host, { at: now, notAfter });
     },
     list: (): readonly { host: string; notAfter: number }[] =>
-      [...noted].map(([host, { notAfter }]) => ({ host, notAfter })),
+      [...known].map(([host, { notAfter }]) => ({ host, notAfter })),
   };
 }

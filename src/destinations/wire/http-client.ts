@@ -2,29 +2,22 @@ import type { Clock, Timer } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { type HeaderBlock, toHeaderBlock } from "../../model/headers.ts";
 import { parseUrl } from "../../model/addresses.ts";
-import { findProblem, portOf, type AddressGuard } from "./address-guard.ts";
+import { findProblem, portOf, type DestinationRules } from "./address-guard.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import { openConnections } from "./connections.ts";
 import { Exchange, type ExchangeParts } from "./exchange.ts";
-import { createGuardedConnect, type NotedCertificates } from "./guarded-connect.ts";
+import { createGuardedConnect, type GuardedConnectOptions } from "./guarded-connect.ts";
 import { type Lookup, openNameLookup } from "./names/name-lookup.ts";
 import type { HttpClient, HttpResult, Target } from "./http.ts";
-import type { EgressProxy } from "./proxy-tunnel.ts";
 
-export interface HttpClientOptions {
-  guard: AddressGuard;
-  allowHttp: boolean;
-  clock: Clock;
+export interface HttpClientOptions
+  extends DestinationRules, Pick<GuardedConnectOptions, "clock" | "proxy" | "certificates"> {
   connectionsPerHost?: number;
   idleConnectionsPerHost?: number;
   maxSockets?: number;
   connectTimeoutMs?: number;
   /** How long an idle connection is kept when the destination does not say. */
   keepAliveMs?: number;
-  /** When given, the only way out. Proxies in environment variables are ignored. */
-  proxy?: EgressProxy | undefined;
-  /** Gets the certificates of destinations. */
-  certificates?: Pick<NotedCertificates, "note"> | undefined;
   /** For tests: replaces the client's own lookup, which asks the system's DNS servers. */
   lookup?: Lookup;
   /** For tests: certificates to trust instead of the usual ones. */
@@ -89,22 +82,19 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       const href = typeof request.url === "string" ? request.url : request.url.href;
       const target = findTarget(href, request.terms);
       if (isClosed || typeof target === "string") {
-        const result: HttpResult =
-          typeof target === "string"
-            ? { kind: "blocked", error: target }
-            : { kind: "error", error: "the gateway stopped" };
-        setImmediate(done, result);
+        const isBlocked = typeof target === "string";
+        setImmediate(done, isBlocked ? failure("blocked", target) : failure("error", "the gateway stopped"));
         return;
       }
       if (request.path !== undefined && !REQUEST_TARGET.test(request.path)) {
-        setImmediate(done, { kind: "error", error: `${JSON.stringify(request.path)} is not a valid request path` });
+        setImmediate(done, failure("error", `${JSON.stringify(request.path)} is not a valid request path`));
         return;
       }
       let headers: HeaderBlock;
       try {
         headers = typeof request.headers === "string" ? request.headers : toHeaderBlock(request.headers);
       } catch (error) {
-        setImmediate(done, { kind: "error", error: (error as Error).message });
+        setImmediate(done, failure("error", (error as Error).message));
         return;
       }
       new Exchange(parts, request, target, headers, done).send();
@@ -119,26 +109,20 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
+function failure(kind: "blocked" | "error", error: string): HttpResult {
+  return { kind, error };
+}
+
 const TEXT_TIMEOUT_MS = 5000;
 const NOTHING = new Uint8Array(0);
 const TEXT_HEADERS = { accept: "*/*", "user-agent": "Posthorn" };
 
-/**
- * Fetches small texts such as certificates. A failure is the gateway's problem and not the caller's: the caller may
- * retry.
- */
+/** Fetches small texts such as certificates. A failure is the gateway's problem: the caller may retry. */
 export function createFetchText(client: Pick<HttpClient, "request">): (url: string) => Promise<string> {
   return (url) =>
     new Promise((resolve, reject) => {
-      const request = {
-        method: "GET",
-        url,
-        headers: TEXT_HEADERS,
-        body: NOTHING,
-        timeoutMs: TEXT_TIMEOUT_MS,
-        maxRedirects: 0,
-      };
-      client.request(request, (result) => {
+      const limits = { timeoutMs: TEXT_TIMEOUT_MS, maxRedirects: 0 };
+      client.request({ method: "GET", url, headers: TEXT_HEADERS, body: NOTHING, ...limits }, (result) => {
         if (result.kind === "response" && result.status === 200) {
           return resolve(Buffer.from(result.body).toString("utf8"));
         }

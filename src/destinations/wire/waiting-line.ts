@@ -17,10 +17,7 @@ const MAX_SERVED = 1000;
 export type WaitingLine<Item extends Waiting> = ReturnType<typeof createWaitingLine<Item>>;
 type MayServe = (owner: string) => boolean;
 
-/**
- * Requests that wait for a connection of a host. Owners take turns, and the requests of each owner go in order of
- * arrival.
- */
+/** Requests that wait for a connection. Owners take turns, and each owner's requests go in order of arrival. */
 export function createWaitingLine<Item extends Waiting>() {
   /** In the order of their turns. */
   const owners = new Map<string, Queue<Item>>();

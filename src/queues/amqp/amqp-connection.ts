@@ -1,18 +1,13 @@
 import type { ChannelModel } from "amqplib";
 import type { BrokerConnection, BrokerLimits } from "../broker.ts";
 import { createReconnecting, type LinkOptions, type Reconnecting } from "../reconnecting.ts";
-import { toChannelFault, toConnectionFault, closeAmqp } from "./amqp-fault.ts";
-import { openAmqpParked } from "./amqp-parked.ts";
+import { toConnectionFault, closeAmqp } from "./amqp-fault.ts";
+import { countMessages, openAmqpParked } from "./amqp-parked.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 import { AMQP_HOLD_LIMITS, openAmqpTaker } from "./amqp-taker.ts";
-import { checkTopology, declareTopology, type AmqpTopology, type TopologyFindings } from "./topology.ts";
+import { checkTopology, declareTopology, type AmqpTopology } from "./topology.ts";
 
-export interface AmqpConnection extends BrokerConnection {
-  /** Creates missing parts. Rejects with a BrokerFault when a part exists with other arguments. */
-  declare(topology: AmqpTopology): Promise<void>;
-  /** Compares without changing anything. */
-  check(topology: AmqpTopology): Promise<TopologyFindings>;
-}
+export type AmqpConnection = BrokerConnection<AmqpTopology>;
 
 interface AmqpConnectionOptions extends LinkOptions {
   url: string;
@@ -33,13 +28,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * return before the confirm, fails messages in flight at once, and leaves reconnecting to us.
  */
 export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnection {
-  const { url, clock, random, onState } = options;
+  const { url, clock } = options;
   /** Closing one of these would wait forever for the other side to agree. */
   const broken = new WeakSet<ChannelModel>();
   const link: Reconnecting<ChannelModel> = createReconnecting({
-    clock,
-    random,
-    onState,
+    ...options,
+    toFault: (error) => toConnectionFault(error, url),
     async shut(model) {
       if (!broken.has(model)) await closeAmqp(model);
     },
@@ -47,52 +41,25 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
       const handle = await connect(url, options.label);
       const lose = (error: unknown) => {
         broken.add(handle);
-        link.lose(handle, toConnectionFault(error, url));
+        link.recordFault(handle, error);
       };
       handle.on("error", lose);
       handle.on("close", (error) => lose(error ?? "it was closed"));
       return { handle, isProven: true };
     },
   });
-  const open = new Set<{ close(): Promise<void> }>();
-
-  function remember<Part extends { close(): Promise<void> }>(part: Part): Part {
-    open.add(part);
-    return {
-      ...part,
-      async close() {
-        open.delete(part);
-        await part.close();
-      },
-    };
-  }
-
   return {
     limits: LIMITS,
-    state: () => link.state(),
-    openTaker: (taker) => remember(openAmqpTaker({ ...taker, link, clock })),
-    openPublisher: (exchange) => remember(openAmqpPublisher({ exchange, link })),
-    async depth(queue) {
-      const channel = await (await link.get()).createChannel();
-      // A missing queue closes the channel: without a listener that would end the process.
-      channel.on("error", () => undefined);
-      try {
-        const { messageCount } = await channel.checkQueue(queue);
-        await channel.close();
-        return { ready: messageCount, held: undefined };
-      } catch (error) {
-        throw toChannelFault(error);
-      }
-    },
+    state: link.state,
+    openTaker: (taker) => link.keep(openAmqpTaker({ ...taker, link, clock })),
+    openPublisher: (exchange) => link.keep(openAmqpPublisher(exchange, link)),
+    depth: async (queue) => ({ ready: await countMessages(queue, link), held: undefined }),
     openParked: (place) => openAmqpParked(place, link),
     // Not possible: looking at messages takes them, and messages that others hold cannot be seen.
     seeAll: async () => undefined,
     declare: async (topology) => declareTopology(await link.get(), topology, () => connect(url, options.label)),
     check: async (topology) => checkTopology(await link.get(), topology),
-    async close() {
-      await Promise.all([...open].map((part) => part.close()));
-      await link.close();
-    },
+    close: () => link.close(),
   };
 }
 

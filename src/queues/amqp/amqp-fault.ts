@@ -1,4 +1,4 @@
-import { BrokerFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
+import { BrokerFault, createFaults, DECLARE, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
 /** `amqp://user:password@host:5672/vhost` without the parts that must not be shown. */
 function describePlace(url: string): string {
@@ -8,62 +8,40 @@ function describePlace(url: string): string {
 
 /** Why a connection cannot be opened, or was lost. */
 export function toConnectionFault(error: unknown, url: string): BrokerFault {
-  const place = describePlace(url);
+  if (error instanceof BrokerFault) return error;
+  const fault = createFaults(`RabbitMQ at ${describePlace(url)}`);
   const trouble = findNetworkTrouble(error);
   const text = firstLine(error);
-  if (trouble !== undefined) {
-    return new BrokerFault("unreachable", `RabbitMQ at ${place} cannot be reached: ${trouble}.`);
-  }
+  if (trouble !== undefined) return fault("unreachable", `cannot be reached: ${trouble}.`);
   if (/ACCESS[-_]REFUSED|403/.test(text)) {
-    return new BrokerFault(
-      "wrong_credentials",
-      `RabbitMQ at ${place} refuses the user or the password; correct them in the connection's url.`,
-    );
+    return fault("wrong_credentials", "refuses the user or the password; correct them in the connection's url.");
   }
   // The client drops the broker's message when the broker refuses to open the virtual host.
   if (/NOT[-_]ALLOWED|530|Expected ConnectionOpenOk/.test(text)) {
-    return new BrokerFault(
-      "wrong_credentials",
-      `RabbitMQ at ${place} has no such virtual host, or the user may not use it; correct the path of the url.`,
-    );
+    const advice = "correct the path of the url.";
+    return fault("wrong_credentials", `has no such virtual host, or the user may not use it; ${advice}`);
   }
-  return new BrokerFault("unreachable", `The connection to RabbitMQ at ${place} was lost: ${text}.`);
-}
-
-interface ChannelError extends Error {
-  code?: number | string;
+  return new BrokerFault("unreachable", `The connection to RabbitMQ at ${describePlace(url)} was lost: ${text}.`);
 }
 
 /** The broker's reason for closing a channel, with the fix. */
 export function toChannelFault(error: unknown): BrokerFault {
   if (error instanceof BrokerFault) return error;
-  const { code } = error as ChannelError;
+  const fault = createFaults("RabbitMQ");
+  const { code } = error as { code?: unknown };
   const text = readReply(error);
-  switch (code) {
-    case 403:
-      return new BrokerFault(
-        "not_allowed",
-        `RabbitMQ does not allow it: ${text}. Give the user that right with \`rabbitmqctl set_permissions\`.`,
-      );
-    case 404:
-      return new BrokerFault(
-        "not_found",
-        `RabbitMQ cannot find it: ${text}. Create it with \`posthorn queue declare\`.`,
-      );
-    case 406: {
-      const maxBytes = findMaxBytes(error);
-      if (maxBytes !== undefined) {
-        return new BrokerFault("too_large", `RabbitMQ accepts messages of up to ${maxBytes} bytes: ${text}.`);
-      }
-      return new BrokerFault(
-        "different",
-        `RabbitMQ refuses: ${text}. \`posthorn queue check\` lists the differences from what \`posthorn queue declare\` creates.`,
-      );
-    }
-    case undefined:
-    default:
-      return new BrokerFault("refused", `RabbitMQ refuses: ${text}.`);
+  if (code === 403) {
+    return fault(
+      "not_allowed",
+      `does not allow it: ${text}. Give the user that right with \`rabbitmqctl set_permissions\`.`,
+    );
   }
+  if (code === 404) return fault("not_found", `cannot find it: ${text}. ${DECLARE}`);
+  if (code !== 406) return fault("refused", `refuses: ${text}.`);
+  const maxBytes = findMaxBytes(error);
+  if (maxBytes !== undefined) return fault("too_large", `accepts messages of up to ${maxBytes} bytes: ${text}.`);
+  const advice = "`posthorn queue check` lists the differences from what `posthorn queue declare` creates.";
+  return fault("different", `refuses: ${text}. ${advice}`);
 }
 
 /** `message size 15000001 is larger than configured max size 15000000`; undefined for all other errors. */
@@ -83,9 +61,7 @@ interface Closable {
   once(event: "close", listener: () => void): unknown;
 }
 
-/**
- * Closes a channel or a connection. If it is lost meanwhile, the package would wait forever for the broker to agree.
- */
+/** Closes a channel or connection. If it is lost meanwhile, the package would wait forever for the broker. */
 export async function closeAmqp(part: Closable): Promise<void> {
   const isGone = new Promise<void>((resolve) => part.once("close", () => resolve()));
   await Promise.race([part.close(), isGone]);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ChannelModel, ConfirmChannel, GetMessage, MessageProperties } from "amqplib";
+import type { Channel, ChannelModel, GetMessage } from "amqplib";
 import { FIRST_EXCHANGE, FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON, PARK_TIME } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
 import {
@@ -13,8 +13,8 @@ import {
 } from "../parked.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { toChannelFault, closeAmqp } from "./amqp-fault.ts";
-import { givenOf, headersOf } from "./amqp-properties.ts";
-import { readScalars, readText } from "./amqp-taker.ts";
+import { readScalars, readText } from "./amqp-properties.ts";
+import { openAmqpPublisher } from "./amqp-publisher.ts";
 
 const LIMITS: ParkedLimits = { looksAt: 1000, canPage: true, countsLooks: true, keepsId: true };
 
@@ -29,12 +29,7 @@ const COPY_FROM_COUNT = 3;
 export function openAmqpParked(place: ParkedPlace, link: Reconnecting<ChannelModel>): ParkedQueue {
   return {
     limits: LIMITS,
-    async count() {
-      const channel = await openChannel(link);
-      const { messageCount } = await channel.checkQueue(place.parkedIn).catch(throwFault);
-      await closeAmqp(channel);
-      return messageCount;
-    },
+    count: () => countMessages(place.parkedIn, link),
     async peek(max, after) {
       const skipped = Number(after ?? 0);
       const walk = openWalk(place, link);
@@ -58,8 +53,19 @@ export function openAmqpParked(place: ParkedPlace, link: Reconnecting<ChannelMod
 }
 
 function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): ParkedWalk {
-  let opening: Promise<ConfirmChannel> | undefined;
+  let opening: Promise<Channel> | undefined;
   const getChannel = () => (opening ??= openChannel(link));
+  const copies = openAmqpPublisher("", link);
+
+  async function giveBack(channel: Channel, message: GetMessage): Promise<void> {
+    const count: unknown = message.properties.headers?.["x-delivery-count"];
+    if (typeof count === "number" && count >= COPY_FROM_COUNT) {
+      await copies.copy(parkedIn, message);
+      channel.ack(message);
+    } else {
+      channel.nack(message, false, true);
+    }
+  }
 
   return createParkedWalk<GetMessage>({
     async take(max, hold) {
@@ -74,10 +80,7 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
       return taken;
     },
     show: toParked,
-    async copyBack(message) {
-      const { cameFrom = "" } = toParked(message);
-      await publish(await getChannel(), cameFrom, message, withoutParking(headersOf(message.properties)));
-    },
+    copyBack: (message) => copies.copy(toParked(message).cameFrom ?? "", message, withoutParking),
     async remove(message) {
       const channel = await getChannel();
       try {
@@ -90,8 +93,9 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
       const channel = await opening?.catch(() => undefined);
       if (channel === undefined) return;
       try {
-        for (const message of left) await giveBack(channel, parkedIn, message);
+        for (const message of left) await giveBack(channel, message);
         await closeAmqp(channel);
+        await copies.close();
       } catch {
         // The channel is closed: RabbitMQ has all its messages back.
       }
@@ -99,18 +103,16 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
   });
 }
 
-async function giveBack(channel: ConfirmChannel, parkedIn: string, message: GetMessage): Promise<void> {
-  const count: unknown = message.properties.headers?.["x-delivery-count"];
-  if (typeof count === "number" && count >= COPY_FROM_COUNT) {
-    await publish(channel, parkedIn, message, headersOf(message.properties));
-    channel.ack(message);
-  } else {
-    channel.nack(message, false, true);
-  }
+/** The ready messages of a queue. */
+export async function countMessages(queue: string, link: Reconnecting<ChannelModel>): Promise<number> {
+  const channel = await openChannel(link);
+  const { messageCount } = await channel.checkQueue(queue).catch(throwFault);
+  await closeAmqp(channel);
+  return messageCount;
 }
 
-async function openChannel(link: Reconnecting<ChannelModel>): Promise<ConfirmChannel> {
-  const channel = await (await link.get()).createConfirmChannel();
+async function openChannel(link: Reconnecting<ChannelModel>): Promise<Channel> {
+  const channel = await (await link.get()).createChannel();
   // A missing queue closes the channel: without a listener that would end the process.
   channel.on("error", () => undefined);
   return channel;
@@ -118,34 +120,6 @@ async function openChannel(link: Reconnecting<ChannelModel>): Promise<ConfirmCha
 
 function throwFault(error: unknown): never {
   throw toChannelFault(error);
-}
-
-/** Publishes straight into a queue, with all properties that the message had. */
-async function publish(
-  channel: ConfirmChannel,
-  queue: string,
-  { content, properties }: GetMessage,
-  headers: MessageProperties["headers"],
-): Promise<void> {
-  let isReturned = false;
-  const noteReturn = () => (isReturned = true);
-  channel.once("return", noteReturn);
-  try {
-    await new Promise<void>((resolve, reject) => {
-      const options = { ...givenOf(properties), headers, persistent: true, mandatory: true };
-      channel.publish("", queue, content, options, (error: unknown) =>
-        error === null ? resolve() : reject(toChannelFault(error)),
-      );
-    });
-  } finally {
-    channel.off("return", noteReturn);
-  }
-  if (isReturned) {
-    throw new BrokerFault(
-      "not_found",
-      `RabbitMQ has no queue ${queue}, where the message came from. Create it with \`posthorn queue declare\`.`,
-    );
-  }
 }
 
 /** An entry of `x-death`: the last time that RabbitMQ itself moved the message. */
@@ -188,10 +162,7 @@ function findTime(headers: Readonly<Record<string, unknown>>, { time }: Death): 
 
 const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, PARK_TIME];
 
-/**
- * The headers from before the message was parked, and how it had come: its routing key is now the queue's name, without
- * an exchange.
- */
+/** The headers from before it was parked, and how it had come: the copy is published straight to a queue. */
 function withoutParking(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const death = findDeath(headers);
   const [subject, exchange] = [readText(death["routing-keys"]?.[0]), readText(death.exchange)];

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { MessageProperties, Options } from "amqplib";
 import { DEFAULT_TENANT } from "../../model/event.ts";
-import type { OutgoingMessage } from "../broker.ts";
+import type { MessageProperty, OutgoingMessage } from "../broker.ts";
 
 /** AMQP 0-9-1 writes these properties with their length in one byte. Headers may be longer. */
 const MAX_BYTES = 255;
@@ -44,10 +44,7 @@ function fitIdentity(text: string): string {
   return fits(text) ? text : `sha256_${createHash("sha256").update(text, "utf8").digest("base64url")}`;
 }
 
-/**
- * The properties of a message that came from RabbitMQ, for a copy. RabbitMQ refuses a `user_id` that is not the
- * publisher's own.
- */
+/** The properties of a received message, for a copy. RabbitMQ rejects a `user_id` that is not the publisher's. */
 export function givenOf(properties: MessageProperties): Options.Publish {
   const given = Object.entries(properties).filter(([name, value]) => name !== "userId" && value !== undefined);
   return Object.fromEntries(given);
@@ -58,4 +55,17 @@ const NOT_COPIED = ["CC", "BCC", "x-delivery-count"];
 
 export function headersOf({ headers = {} }: MessageProperties): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !NOT_COPIED.includes(name)));
+}
+
+export function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Tables and lists (such as `x-death`) are RabbitMQ's own and not properties of the message. */
+export function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
+  const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => isScalar(value))) as Record<
+    string,
+    MessageProperty
+  >;
 }

@@ -1,26 +1,18 @@
 import type { ChannelModel, ConfirmChannel, Message, Options } from "amqplib";
-import type { Published, Publisher } from "../broker.ts";
-import { BrokerFault, closedFault, firstLine } from "../broker-fault.ts";
+import type { OutgoingMessage, Published } from "../broker.ts";
+import { BrokerFault, closedFault, createFaults, DECLARE, firstLine } from "../broker-fault.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { findMaxBytes, toChannelFault, closeAmqp } from "./amqp-fault.ts";
-import { toAmqpProperties } from "./amqp-properties.ts";
-
-export interface AmqpPublisher extends Publisher {
-  /** The same with the properties of AMQP itself, for a message that came from RabbitMQ. */
-  publishAs(routingKey: string, body: Buffer, properties: Options.Publish): Promise<Published>;
-}
-
-interface AmqpPublisherOptions {
-  /** "" is the default exchange, whose routing keys are names of queues. */
-  exchange: string;
-  link: Reconnecting<ChannelModel>;
-}
+import { givenOf, headersOf, toAmqpProperties } from "./amqp-properties.ts";
 
 interface InFlight {
   routingKey: string;
   id: string | undefined;
   isReturned: boolean;
 }
+
+type Copied = Pick<Message, "content" | "properties">;
+type Headers = Readonly<Record<string, unknown>>;
 
 interface OpenChannel {
   channel: ConfirmChannel;
@@ -33,9 +25,9 @@ interface OpenChannel {
 
 /**
  * Publishes persistent, confirmed and mandatory messages. It has its own channel: when the broker closes it, nobody
- * else is affected.
+ * else is affected. The exchange "" is the default one, whose routing keys are names of queues.
  */
-export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): AmqpPublisher {
+export function openAmqpPublisher(exchange: string, link: Reconnecting<ChannelModel>) {
   let opening: Promise<OpenChannel> | undefined;
   let isClosed = false;
 
@@ -53,7 +45,7 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Amq
         open.maxBytes = findMaxBytes(error);
       });
       channel.on("close", () => (opening = undefined));
-      channel.on("return", (message) => noteReturn(open.inFlight, message));
+      channel.on("return", (message) => recordReturn(open.inFlight, message));
       return open;
     } catch (error) {
       opening = undefined;
@@ -70,34 +62,42 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Amq
       const confirmed = (error: unknown) => {
         inFlight.delete(one);
         if (error === null) resolve({ outcome: one.isReturned ? "unroutable" : "confirmed" });
-        else resolve(toFailed(error, open, body.length));
+        else resolve({ outcome: "failed", fault: toFault(error, open, body.length) });
       };
       try {
         channel.publish(exchange, routingKey, body, options, confirmed);
       } catch (error) {
         inFlight.delete(one);
-        const fault = isOfEncoding(error) ? invalidFault(error) : (open.fault ?? lostFault());
-        resolve({ outcome: "failed", fault, mayHaveArrived: false });
+        resolve({ outcome: "failed", fault: findEncodingFault(error) ?? open.fault ?? lostFault() });
       }
     });
   }
 
   async function publishAs(routingKey: string, body: Buffer, properties: Options.Publish): Promise<Published> {
-    if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
+    if (isClosed) return { outcome: "failed", fault: closedFault() };
     try {
       return await send(await getChannel(), routingKey, body, properties);
     } catch (error) {
-      return { outcome: "failed", fault: error as BrokerFault, mayHaveArrived: false };
+      return { outcome: "failed", fault: error as BrokerFault };
     }
   }
 
   return {
-    publish(message) {
+    publish(message: OutgoingMessage): Promise<Published> {
       const body = Buffer.from(message.body.buffer, message.body.byteOffset, message.body.byteLength);
       return publishAs(message.subject ?? "", body, toAmqpProperties(message));
     },
-    publishAs,
-    async close() {
+    /** Publishes a message that came from RabbitMQ, with all properties that it had. Rejects with a BrokerFault. */
+    async copy(routingKey: string, { content, properties }: Copied, change = (headers: Headers) => headers) {
+      const headers = change(headersOf(properties));
+      const published = await publishAs(routingKey, content, { ...givenOf(properties), headers });
+      if (published.outcome === "failed") throw published.fault;
+      if (published.outcome === "confirmed") return;
+      const missing =
+        exchange === "" ? `has no queue ${routingKey}` : `has nothing bound to ${exchange} for ${routingKey}`;
+      throw rabbitFault("not_found", `${missing}, where the message should go. ${DECLARE}`);
+    },
+    async close(): Promise<void> {
       isClosed = true;
       const open = await opening?.catch(() => undefined);
       // Messages in flight are confirmed first, or fail when the connection is lost.
@@ -111,7 +111,7 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Amq
  * A return comes before its confirm, and returns come in the order of publishing. Two messages with the same key and id
  * are routed alike, so it does not matter which of them a return means.
  */
-function noteReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Message): void {
+function recordReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Message): void {
   for (const one of inFlight) {
     if (one.isReturned || one.id !== properties.messageId || one.routingKey !== fields.routingKey) continue;
     one.isReturned = true;
@@ -119,34 +119,24 @@ function noteReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Mes
   }
 }
 
-function toFailed(error: unknown, { fault, maxBytes }: OpenChannel, bytes: number): Published {
-  const isRejected = error instanceof Error && error.message === "message nacked";
-  if (isRejected) return { outcome: "failed", fault: rejectedFault(), mayHaveArrived: false };
-  if (maxBytes === undefined) return { outcome: "failed", fault: fault ?? lostFault(), mayHaveArrived: true };
+const rabbitFault = createFaults("RabbitMQ");
+
+function toFault(error: unknown, { fault, maxBytes }: OpenChannel, bytes: number): BrokerFault {
+  if (error instanceof Error && error.message === "message nacked") {
+    return rabbitFault("refused", "refused the message: its queue is full, or the broker has a problem.");
+  }
   // RabbitMQ closes the whole channel, and names no message.
-  const isTooLarge = bytes > maxBytes;
-  return { outcome: "failed", fault: (isTooLarge ? fault : undefined) ?? crowdedFault(), mayHaveArrived: !isTooLarge };
+  if (maxBytes !== undefined && bytes <= maxBytes) {
+    return rabbitFault("lost", "closed the channel because of another message, before it confirmed this one.");
+  }
+  return fault ?? lostFault();
 }
 
 /** amqplib throws these before it sends anything, and another error when the channel was just closed. */
-function isOfEncoding(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
-}
-
-function invalidFault(error: unknown): BrokerFault {
+function findEncodingFault(error: unknown): BrokerFault | undefined {
+  const isOfEncoding = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+  if (!isOfEncoding) return undefined;
   return new BrokerFault("invalid", `The message cannot be written for RabbitMQ: ${firstLine(error)}.`);
-}
-
-function crowdedFault(): BrokerFault {
-  return new BrokerFault(
-    "lost",
-    "RabbitMQ closed the channel because of another message, before it confirmed this one.",
-  );
-}
-
-function rejectedFault(): BrokerFault {
-  const why = "its queue is full, or the broker has a problem";
-  return new BrokerFault("refused", `RabbitMQ refused the message: ${why}.`);
 }
 
 function lostFault(): BrokerFault {

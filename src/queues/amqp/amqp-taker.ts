@@ -1,4 +1,4 @@
-import type { Channel, ChannelModel, ConsumeMessage, MessageProperties, Options } from "amqplib";
+import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import type { Clock } from "../../model/clock.ts";
 import {
   FIRST_EXCHANGE,
@@ -14,11 +14,11 @@ import {
   type Taker,
   type TakerOptions,
 } from "../broker.ts";
-import { BrokerFault, closedFault } from "../broker-fault.ts";
+import { type BrokerFault, closedFault } from "../broker-fault.ts";
 import { closeAmqp, toChannelFault } from "./amqp-fault.ts";
 import { createWaiters } from "../waiters.ts";
 import type { Reconnecting } from "../reconnecting.ts";
-import { givenOf, headersOf } from "./amqp-properties.ts";
+import { readScalars, readText } from "./amqp-properties.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 
 interface AmqpTakerOptions extends TakerOptions {
@@ -41,7 +41,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
   const waiting: TakenMessage[] = [];
   const waiters = createWaiters(clock);
   const faults = new WeakMap<Channel, BrokerFault>();
-  const parking = openAmqpPublisher({ exchange: parkTo.destination, link });
+  const parking = openAmqpPublisher(parkTo.destination, link);
   let opened: Promise<Channel> | undefined;
   let consuming: Promise<Consumer> | undefined;
   let hasRested = false;
@@ -138,26 +138,17 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
       acknowledge: async () => attempt(() => channel.ack(message)),
       retry: async () => attempt(() => channel.nack(message, false, true)),
       async park(reason, description) {
-        const outcome = await parking.publishAs(parkTo.subject, content, {
-          ...toParked(properties),
-          headers: {
-            [FIRST_SUBJECT]: fields.routingKey,
-            [FIRST_EXCHANGE]: fields.exchange,
-            ...headersOf(properties),
-            [PARK_QUEUE]: queue,
-            [PARK_REASON]: reason,
-            [PARK_DESCRIPTION]: description,
-            [PARK_TIME]: clock.wall(),
-          },
-        });
-        if (outcome.outcome === "failed") throw outcome.fault;
-        if (outcome.outcome === "unroutable") {
-          throw new BrokerFault(
-            "not_found",
-            `Nothing is bound to ${parkTo.destination} for ${parkTo.subject}, so a message cannot be parked. ` +
-              "Create it with `posthorn queue declare`.",
-          );
-        }
+        // A parked message stays until somebody looks at it.
+        const lasting = { content, properties: { ...properties, expiration: undefined } };
+        await parking.copy(parkTo.subject, lasting, (headers) => ({
+          [FIRST_SUBJECT]: fields.routingKey,
+          [FIRST_EXCHANGE]: fields.exchange,
+          ...headers,
+          [PARK_QUEUE]: queue,
+          [PARK_REASON]: reason,
+          [PARK_DESCRIPTION]: description,
+          [PARK_TIME]: clock.wall(),
+        }));
         return attempt(() => channel.ack(message));
       },
     };
@@ -189,28 +180,9 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
   };
 }
 
-/** All that the sender gave, except that the message expires: what is parked stays until somebody looks at it. */
-function toParked(properties: MessageProperties): Options.Publish {
-  const { expiration: _, ...kept } = givenOf(properties);
-  return kept;
-}
-
 function countDeliveries(headers: Readonly<Record<string, MessageProperty>>, isRedelivered: boolean): number {
   // Only quorum queues count deliveries; a classic queue only says that this is not the first.
   const before = headers["x-delivery-count"];
   if (typeof before === "number") return before + 1;
   return isRedelivered ? 2 : 1;
-}
-
-export function readText(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** Tables and lists (such as `x-death`) are RabbitMQ's own and not properties of the message. */
-export function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
-  const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
-  return Object.fromEntries(Object.entries(headers).filter(([, value]) => isScalar(value))) as Record<
-    string,
-    MessageProperty
-  >;
 }

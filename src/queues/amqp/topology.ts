@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel } from "amqplib";
+import type { Findings } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
 import { toChannelFault, readReply } from "./amqp-fault.ts";
 
@@ -14,29 +15,23 @@ export interface AmqpTopology {
   foreignExchanges?: readonly string[];
 }
 
-export interface ExchangeWish {
-  thing: "exchange";
+interface Named {
+  thing: "exchange" | "queue";
   name: string;
-  type: string;
-  arguments: Readonly<Record<string, string | number>>;
 }
 
-export interface QueueWish {
-  thing: "queue";
-  name: string;
-  arguments: Readonly<Record<string, string | number>>;
+/** Settings as RabbitMQ names them in its answers: those of its protocol, and arguments, which begin with `x-`. */
+type Settings = Readonly<Record<string, string | number | boolean>>;
+
+/** An exchange or a queue as it is declared. */
+interface Part extends Named {
+  settings: Settings;
 }
 
-export interface BindingWish {
+interface Binding {
   queue: string;
   exchange: string;
   key: string;
-}
-
-interface Wishes {
-  exchanges: ExchangeWish[];
-  queues: QueueWish[];
-  bindings: BindingWish[];
 }
 
 /** Of the plugin for delayed messages. */
@@ -44,38 +39,36 @@ export const DELAYED_TYPE = "x-delayed-message";
 
 const FAILED_KEY = "webhook.failed";
 
-export function wishesOf(
+const DURABLE = { durable: true, auto_delete: false };
+
+/** The exchanges, then the queues. */
+export function partsOf(
   { namespace, queueType, notifications, queues = [] }: AmqpTopology,
   serverVersion: string,
-): Wishes {
-  const exchange = (name: string, type: string): ExchangeWish => ({
+): Part[] {
+  const exchange = (name: string, type: string): Part => ({
     thing: "exchange",
     name: `${namespace}.${name}`,
-    type,
-    arguments: {},
+    settings: { ...DURABLE, type },
   });
-  const queue = (name: string, more: Record<string, string>): QueueWish => ({
+  const queue = (name: string, more: Settings = {}): Part => ({
     thing: "queue",
     name,
-    arguments: { ...typeArguments(queueType, serverVersion), ...more },
+    settings: { ...DURABLE, ...typeArguments(queueType, serverVersion), ...more },
   });
   const parking = { "x-dead-letter-exchange": `${namespace}.dlx`, "x-dead-letter-routing-key": FAILED_KEY };
-  return {
-    exchanges: [exchange("events", "topic"), exchange("webhooks", "direct"), exchange("dlx", "direct")],
-    queues: [
-      queue("webhook.delivery", parking),
-      queue("webhook.failed", {}),
-      ...notifications.map((name) => queue(`notification.${name}`, {})),
-      ...queues.map((name) => queue(name, parking)),
-    ],
-    bindings: bindingsOf({ namespace, notifications }),
-  };
+  return [
+    exchange("events", "topic"),
+    exchange("webhooks", "direct"),
+    exchange("dlx", "direct"),
+    queue("webhook.delivery", parking),
+    queue("webhook.failed"),
+    ...notifications.map((name) => queue(`notification.${name}`)),
+    ...queues.map((name) => queue(name, parking)),
+  ];
 }
 
-export function bindingsOf({
-  namespace,
-  notifications,
-}: Pick<AmqpTopology, "namespace" | "notifications">): BindingWish[] {
+export function bindingsOf({ namespace, notifications }: AmqpTopology): Binding[] {
   const names = notifications.map((name) => `notification.${name}`);
   return [
     { queue: "webhook.delivery", exchange: `${namespace}.webhooks`, key: "webhook.*" },
@@ -87,7 +80,7 @@ export function bindingsOf({
 }
 
 /** A classic queue is declared without its type, because other programs declare it that way. */
-function typeArguments(queueType: AmqpTopology["queueType"], serverVersion: string): Record<string, string | number> {
+function typeArguments(queueType: AmqpTopology["queueType"], serverVersion: string): Settings {
   if (queueType === "classic") return {};
   // Since 4.0, the broker drops or parks messages that were delivered 20 times; here the gateway decides that.
   const countsByItself = Number.parseInt(serverVersion, 10) >= 4;
@@ -99,12 +92,10 @@ export async function declareTopology(
   topology: AmqpTopology,
   connect: () => Promise<ChannelModel>,
 ): Promise<void> {
-  const { exchanges, queues, bindings } = wishesOf(topology, versionOf(model));
   await declareDelayed(`${topology.namespace}.delayed`, model, connect);
   await onChannel(model, async (channel) => {
-    for (const one of exchanges) await channel.assertExchange(one.name, one.type, { durable: true });
-    for (const one of queues) await channel.assertQueue(one.name, { durable: true, arguments: one.arguments });
-    for (const one of bindings) await channel.bindQueue(one.queue, one.exchange, one.key);
+    for (const part of partsOf(topology, versionOf(model))) await declare(channel, part);
+    for (const { queue, exchange, key } of bindingsOf(topology)) await channel.bindQueue(queue, exchange, key);
   });
 }
 
@@ -131,24 +122,15 @@ async function declareDelayed(name: string, model: ChannelModel, connect: () => 
   await closed;
 }
 
-/** One sentence for each finding. */
-export interface TopologyFindings {
-  /** What is missing or different. */
-  differences: string[];
-  /** What could not be checked, and why. */
-  unchecked: string[];
-}
-
 /** AMQP cannot read bindings: only `declare` makes sure that they exist. */
-export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<TopologyFindings> {
-  const { exchanges, queues } = wishesOf(topology, versionOf(model));
+export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<Findings> {
   const differences: string[] = [];
   const delayed = { thing: "exchange", name: `${topology.namespace}.delayed` } as const;
   if (!(await isPresent(model, delayed))) differences.push(`exchange ${delayed.name} is missing`);
   const forbidden: string[] = [];
-  for (const wish of [...exchanges, ...queues]) {
-    const found = await describeDifferences(model, wish);
-    if (found === undefined) forbidden.push(`${wish.thing} ${wish.name}`);
+  for (const part of partsOf(topology, versionOf(model))) {
+    const found = await describeDifferences(model, part);
+    if (found === undefined) forbidden.push(`${part.thing} ${part.name}`);
     else differences.push(...found);
   }
   for (const name of topology.foreignExchanges ?? []) {
@@ -182,29 +164,28 @@ async function onChannel(model: ChannelModel, act: (channel: Channel) => Promise
  * the first difference. So each named value is adopted and the declaration repeated until nothing differs.
  */
 
-type Wish = ExchangeWish | QueueWish;
-type Named = Pick<Wish, "thing" | "name">;
-
 const MAX_DIFFERENCES = 10;
 
 /** Undefined when the user may not declare it, and so cannot compare its arguments. */
-async function describeDifferences(model: ChannelModel, wish: Wish): Promise<string[] | undefined> {
-  if (!(await isPresent(model, wish))) return [`${wish.thing} ${wish.name} is missing`];
+async function describeDifferences(model: ChannelModel, part: Part): Promise<string[] | undefined> {
+  const { thing, name, settings } = part;
+  if (!(await isPresent(model, part))) return [`${thing} ${name} is missing`];
   const differences: string[] = [];
-  let asked = toAsked(wish);
+  const asked = new Map(Object.entries(settings));
   while (differences.length < MAX_DIFFERENCES) {
-    const reply = await tryOut(model, (channel) => declare(channel, wish, asked)).catch(orForbidden);
+    const tried = { thing, name, settings: Object.fromEntries(asked) };
+    const reply = await tryOut(model, (channel) => declare(channel, tried)).catch(orForbidden);
     if (reply === FORBIDDEN) return undefined;
     if (reply === undefined) break;
     const difference = readDifference(reply);
-    if (difference === undefined) return [...differences, `${wish.thing} ${wish.name} cannot be compared: ${reply}`];
-    const { argument, current } = difference;
-    const wanted = findAsked(toAsked(wish), argument);
+    if (difference === undefined) return [...differences, `${thing} ${name} cannot be compared: ${reply}`];
+    const { setting, current } = difference;
     differences.push(
-      `${wish.thing} ${wish.name}: ${argument} is ${show(current)}, but should be ${show(wanted)}; delete the ` +
-        `${wish.thing} and declare it again, or configure the existing value`,
+      `${thing} ${name}: ${setting} is ${show(current)}, but should be ${show(settings[setting])}; delete the ` +
+        `${thing} and declare it again, or configure the existing value`,
     );
-    asked = adopt(asked, argument, current);
+    if (current === undefined) asked.delete(setting);
+    else asked.set(setting, current);
   }
   return differences;
 }
@@ -225,24 +206,10 @@ async function isPresent(model: ChannelModel, { thing, name }: Named): Promise<b
   return reply === undefined;
 }
 
-interface Asked {
-  type: string;
-  durable: boolean;
-  autoDelete: boolean;
-  arguments: Record<string, string | number>;
-}
-
-function toAsked(wish: Wish): Asked {
-  return {
-    type: wish.thing === "exchange" ? wish.type : "",
-    durable: true,
-    autoDelete: false,
-    arguments: { ...wish.arguments },
-  };
-}
-
-function declare(channel: Channel, { thing, name }: Named, { type, ...options }: Asked): Promise<unknown> {
-  return thing === "queue" ? channel.assertQueue(name, options) : channel.assertExchange(name, type, options);
+function declare(channel: Channel, { thing, name, settings }: Part): Promise<unknown> {
+  const { type, durable, auto_delete: autoDelete, ...rest } = settings;
+  const options = { durable: durable === true, autoDelete: autoDelete === true, arguments: rest };
+  return thing === "queue" ? channel.assertQueue(name, options) : channel.assertExchange(name, String(type), options);
 }
 
 /** Undefined when the broker agrees; otherwise its answer. */
@@ -267,29 +234,13 @@ async function tryOut(
 type Current = string | number | boolean | undefined;
 
 /** `inequivalent arg 'x' for queue 'q' in vhost 'v': received the value '1' of type 'long' but current is none`. */
-function readDifference(reply: string): { argument: string; current: Current } | undefined {
-  const [, argument, current] = /inequivalent arg '([^']+)'.* but current is (.*)$/s.exec(reply) ?? [];
-  if (argument === undefined || current === undefined) return undefined;
-  if (current === "none") return { argument, current: undefined };
+function readDifference(reply: string): { setting: string; current: Current } | undefined {
+  const [, setting, current] = /inequivalent arg '([^']+)'.* but current is (.*)$/s.exec(reply) ?? [];
+  if (setting === undefined || current === undefined) return undefined;
+  if (current === "none") return { setting, current: undefined };
   const [, value = "", type = ""] = /^(?:the value )?'([^']*)'(?: of type '([^']*)')?/.exec(current) ?? [];
-  if (value === "true" || value === "false") return { argument, current: value === "true" };
-  return { argument, current: /int|long$|short|byte|float|double|decimal/.test(type) ? Number(value) : value };
-}
-
-function findAsked(asked: Asked, argument: string): Current {
-  if (argument === "type") return asked.type;
-  if (argument === "durable") return asked.durable;
-  if (argument === "auto_delete") return asked.autoDelete;
-  return asked.arguments[argument];
-}
-
-function adopt(asked: Asked, argument: string, current: Current): Asked {
-  if (argument === "type") return { ...asked, type: String(current) };
-  if (argument === "durable") return { ...asked, durable: current === true };
-  if (argument === "auto_delete") return { ...asked, autoDelete: current === true };
-  const { [argument]: _, ...others } = asked.arguments;
-  if (current === undefined || typeof current === "boolean") return { ...asked, arguments: others };
-  return { ...asked, arguments: { ...others, [argument]: current } };
+  if (value === "true" || value === "false") return { setting, current: value === "true" };
+  return { setting, current: /int|long$|short|byte|float|double|decimal/.test(type) ? Number(value) : value };
 }
 
 function show(value: Current): string {

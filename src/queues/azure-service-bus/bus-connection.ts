@@ -2,10 +2,11 @@ import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/se
 import type { Clock } from "../../model/clock.ts";
 import type { BrokerConnection, BrokerLimits, OutgoingMessage, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
-import { createReconnecting, type LinkOptions, type Reconnecting } from "../reconnecting.ts";
+import { createReconnecting, type LinkOptions } from "../reconnecting.ts";
 import {
   describeNamespace,
   openNamespace,
+  type BusLink,
   type BusNamespace,
   type OpenNamespace,
   toBusFault,
@@ -13,28 +14,14 @@ import {
   withDeadline,
 } from "./bus-namespace.ts";
 import { openBusParked, seeAllOfBus } from "./bus-parked.ts";
-import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueWish } from "./bus-queue-settings.ts";
+import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueNeeded } from "./bus-queue-settings.ts";
 import { BUS_HOLD_LIMITS, openBusTaker } from "./bus-taker.ts";
 
-export interface BusConnection extends BrokerConnection {
-  /** Creates the queue if it is missing. Rejects with a BrokerFault when it exists with other settings. */
-  declare(wish: BusQueueWish): Promise<void>;
-  /** Missing or different settings, one sentence each. */
-  check(wish: BusQueueWish): Promise<string[]>;
-}
+export type BusConnection = BrokerConnection<BusQueueNeeded>;
 
 interface BusConnectionOptions extends LinkOptions {
   namespace: BusNamespace;
 }
-
-/** A namespace that can be used. Every use shows whether the connection works. */
-export type BusLink = Reconnecting<OpenNamespace> & {
-  /**
-   * Turns an error of the namespace or of one queue into a fault. If it concerns the connection, the connection counts
-   * as lost.
-   */
-  noteFault(handle: OpenNamespace, error: unknown): BrokerFault;
-};
 
 const LIMITS: BrokerLimits = { ...BUS_HOLD_LIMITS, maxMessageBytes: MAX_MESSAGE_BYTES, countsHeld: true };
 
@@ -45,26 +32,17 @@ const SEE_WITHIN_MS = 60_000;
 const CLOSE_WITHIN_MS = 5_000;
 
 export function createBusConnection(options: BusConnectionOptions): BusConnection {
-  const { clock, random, onState } = options;
-  const place = describeNamespace(options.namespace);
-  const reconnecting = createReconnecting<OpenNamespace>({
-    clock,
-    random,
-    onState,
+  const { clock } = options;
+  const openOwn = () => openNamespace(options.namespace);
+  const toFault = (error: unknown) => toBusFault(error, describeNamespace(options.namespace));
+  const link: BusLink = createReconnecting({
+    ...options,
+    toFault,
     // The package connects at the first send or receive, so only the first use shows whether it works.
-    open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
+    open: async () => ({ handle: await openOwn(), isProven: false }),
     shut: ({ client }) => closeInTime(client),
+    closePart: closeInTime,
   });
-  const link: BusLink = {
-    ...reconnecting,
-    noteFault(handle, error) {
-      const fault = toBusFault(error, place);
-      if (fault.isOfConnection) reconnecting.lose(handle, fault);
-      else reconnecting.prove(handle);
-      return fault;
-    },
-  };
-  const open = new Set<{ close(): Promise<void> }>();
 
   /** What could not be closed is of no use to anybody: its messages come again when their locks expire. */
   async function closeInTime(part: { close(): Promise<void> }): Promise<void> {
@@ -77,20 +55,15 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
       return await act(administration);
     } catch (error) {
       // A policy that may send and listen may lack the right to manage: that says nothing about the connection.
-      throw toBusFault(error, place);
+      throw toFault(error);
     }
-  }
-
-  function remember<Part extends { close(): Promise<void> }>(part: Part): Part {
-    open.add(part);
-    return part;
   }
 
   return {
     limits: LIMITS,
-    state: () => link.state(),
-    openTaker: (taker) => remember(openBusTaker({ ...taker, link, clock })),
-    openPublisher: (queue) => remember(openBusPublisher(queue, link, clock)),
+    state: link.state,
+    openTaker: (taker) => link.keep(openBusTaker({ ...taker, link, clock })),
+    openPublisher: (queue) => link.keep(openBusPublisher(queue, link, clock)),
     async depth(queue) {
       const { activeMessageCount } = await administer((client) => client.getQueueRuntimeProperties(queue));
       // Messages that are held are included.
@@ -101,24 +74,23 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
         queue,
         link,
         clock,
-        openOwn: () => openNamespace(options.namespace),
+        openOwn,
         count: async () =>
           (await administer((client) => client.getQueueRuntimeProperties(queue))).deadLetterMessageCount,
       }),
     async seeAll(queue, where) {
       try {
-        const openOwn = () => openNamespace(options.namespace);
         return await withDeadline(seeAllOfBus({ queue, openOwn }, where), SEE_WITHIN_MS, clock);
       } catch (error) {
-        throw toBusFault(error, place);
+        throw toFault(error);
       }
     },
-    declare: (wish) => administer((client) => declareBusQueue(client, wish)),
-    check: (wish) => administer((client) => checkBusQueue(client, wish)),
-    async close() {
-      await Promise.all([...open].map(closeInTime));
-      await link.close();
-    },
+    declare: (needed) => administer((client) => declareBusQueue(client, needed)),
+    check: async (needed) => ({
+      differences: await administer((client) => checkBusQueue(client, needed)),
+      unchecked: [],
+    }),
+    close: () => link.close(),
   };
 }
 
@@ -135,12 +107,12 @@ function openBusPublisher(queue: string, link: BusLink, clock: Clock): Publisher
 
   return {
     async publish(message) {
-      if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
+      if (isClosed) return { outcome: "failed", fault: closedFault() };
       let handle: OpenNamespace;
       try {
         handle = await link.get();
       } catch (error) {
-        return { outcome: "failed", fault: error as BrokerFault, mayHaveArrived: false };
+        return { outcome: "failed", fault: error as BrokerFault };
       }
       const sending = new AbortController();
       underWay.add(sending);
@@ -152,8 +124,7 @@ function openBusPublisher(queue: string, link: BusLink, clock: Clock): Publisher
         return { outcome: "confirmed" };
       } catch (error) {
         sending.abort();
-        const fault = isClosed ? closedFault() : link.noteFault(handle, error);
-        return { outcome: "failed", fault, mayHaveArrived: isClosed || fault.kind === "unreachable" };
+        return { outcome: "failed", fault: isClosed ? closedFault() : link.recordFault(handle, error) };
       } finally {
         underWay.delete(sending);
       }

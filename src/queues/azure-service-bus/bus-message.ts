@@ -7,8 +7,7 @@ import {
   type Settled,
   type TakenMessage,
 } from "../broker.ts";
-import type { BusLink } from "./bus-connection.ts";
-import { isOfClosedLink, isOfSettledMessage, type OpenNamespace } from "./bus-namespace.ts";
+import { type BusLink, isOfClosedLink, isOfSettledMessage, type OpenNamespace } from "./bus-namespace.ts";
 
 export const RECEIVER_OPTIONS = {
   receiveMode: "peekLock",
@@ -36,7 +35,7 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
     } catch (error) {
       // A message can be settled only over the link that brought it, and that link alone may have been closed.
       if (isOfClosedLink(error) || isOfSettledMessage(error)) return "lost";
-      const fault = link.noteFault(handle, error);
+      const fault = link.recordFault(handle, error);
       if (fault.kind === "lost") return "lost";
       throw fault;
     }

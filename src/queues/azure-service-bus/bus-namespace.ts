@@ -1,5 +1,7 @@
 import type { ServiceBusAdministrationClient, ServiceBusClient } from "@azure/service-bus";
-import { BrokerFault, firstLine, loadOptional, findIdentityFault, findNetworkTrouble } from "../broker-fault.ts";
+import { findIdentityFault, loadOptional, openByString, openIdentity } from "../azure.ts";
+import { BrokerFault, createFaults, DECLARE, findNetworkTrouble, firstLine } from "../broker-fault.ts";
+import type { Reconnecting } from "../reconnecting.ts";
 import type { Clock } from "../../model/clock.ts";
 
 /** The address of an Azure Service Bus namespace, and the credentials for it. */
@@ -13,34 +15,30 @@ export interface OpenNamespace {
   administration: ServiceBusAdministrationClient;
 }
 
+export type BusLink = Reconnecting<OpenNamespace>;
+
 /** Retries inside the package, within one call: longer waits are the store's task. */
 const RETRY_OPTIONS = { maxRetries: 1, retryDelayInMs: 200, timeoutInMs: 10_000 };
+const EMULATOR = /(?:^|;)\s*UseDevelopmentEmulator\s*=\s*true/i;
 const EMULATOR_PORT = "5300";
 
 export async function openNamespace(where: BusNamespace): Promise<OpenNamespace> {
   const bus = await loadOptional("@azure/service-bus", () => import("@azure/service-bus"));
   const options = { retryOptions: RETRY_OPTIONS };
   if ("namespace" in where) {
-    const { DefaultAzureCredential } = await loadOptional("@azure/identity", () => import("@azure/identity"));
-    const identity = new DefaultAzureCredential();
+    const identity = await openIdentity();
     return {
       client: new bus.ServiceBusClient(where.namespace, identity, options),
       administration: new bus.ServiceBusAdministrationClient(where.namespace, identity, options),
     };
   }
-  try {
-    const client = new bus.ServiceBusClient(where.connectionString, options);
-    const administration = new bus.ServiceBusAdministrationClient(where.connectionString, options);
-    if (isEmulator(where.connectionString)) useEmulator(administration);
+  const { connectionString } = where;
+  return openByString("Azure Service Bus", () => {
+    const client = new bus.ServiceBusClient(connectionString, options);
+    const administration = new bus.ServiceBusAdministrationClient(connectionString, options);
+    if (EMULATOR.test(connectionString)) useEmulator(administration);
     return { client, administration };
-  } catch (error) {
-    const why = firstLine(error).split(/[:;]/)[0];
-    throw new BrokerFault("wrong_credentials", `The connection string of Azure Service Bus cannot be used: ${why}.`);
-  }
-}
-
-function isEmulator(connectionString: string): boolean {
-  return /(?:^|;)\s*UseDevelopmentEmulator\s*=\s*true/i.test(connectionString);
+  });
 }
 
 /** The package manages queues over https only; Microsoft's emulator only offers http, on a separate port. */
@@ -109,12 +107,6 @@ function rejectionsOf(connection: Connection): Set<(error: unknown) => void> {
   return rejections;
 }
 
-/** The package's errors: with text over AMQP, with a status too over HTTP. */
-interface BusError extends Error {
-  code?: string;
-  statusCode?: number;
-}
-
 const UNREACHABLE: readonly unknown[] = ["ServiceCommunicationProblem", "ServiceTimeout", "ServiceBusy"];
 const WRONG: readonly unknown[] = ["UnauthorizedAccess", "UnauthorizedRequestError"];
 const MISSING: readonly unknown[] = ["MessagingEntityNotFound", "MessageEntityNotFoundError"];
@@ -126,42 +118,36 @@ const MISSING_CLAIMS = /(?:^|[\s.])'?([A-Z][A-Za-z, ]*?)'? claim\S* (?:is |are )
 export function toBusFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
   if (error instanceof AggregateError) return toBusFault(lastOf(error), place);
-  const { code, statusCode } = (error ?? {}) as BusError;
+  const broker = `Azure Service Bus at ${place}`;
+  const fault = createFaults(broker);
+  // Over AMQP, errors have a text; over HTTP, a status too.
+  const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
   const trouble = findNetworkTrouble(error);
   if (code === "MessageLockLost" || code === "SessionLockLost") {
-    return new BrokerFault("lost", `Azure Service Bus at ${place} has given the message to another receiver.`);
+    return fault("lost", "has given the message to another receiver.");
   }
-  const identityFault = findIdentityFault(error, `Azure Service Bus at ${place}`);
+  const identityFault = findIdentityFault(error, broker);
   if (identityFault !== undefined) return identityFault;
   if (WRONG.includes(code) || statusCode === 401 || statusCode === 403) {
     const claims = MISSING_CLAIMS.exec(firstLine(error))?.[1];
     if (claims !== undefined) {
-      return new BrokerFault(
-        "not_allowed",
-        `Azure Service Bus at ${place} does not allow it: the connection string's policy lacks ${claims}. Give it that ` +
-          "right, or use a policy that has it.",
-      );
+      const advice = "Give it that right, or use a policy that has it.";
+      return fault("not_allowed", `does not allow it: the connection string's policy lacks ${claims}. ${advice}`);
     }
-    return new BrokerFault(
+    return fault(
       "wrong_credentials",
-      `Azure Service Bus at ${place} refuses the credentials; correct the connection string, or give the identity the ` +
-        "right to send, listen and (for declare, check and depth) manage.",
+      "refuses the credentials; correct the connection string, or give the identity the right to send, listen and (for " +
+        "declare, check and depth) manage.",
     );
   }
   if (MISSING.includes(code) || statusCode === 404) {
-    return new BrokerFault(
-      "not_found",
-      `Azure Service Bus at ${place} has no queue ${findEntity(error)}. Create it with \`posthorn queue declare\`.`,
-    );
+    return fault("not_found", `has no queue ${findEntity(error)}. ${DECLARE}`);
   }
-  if (code === "MessageSizeExceeded") {
-    return new BrokerFault("too_large", `Azure Service Bus at ${place} does not accept messages of this size.`);
-  }
+  if (code === "MessageSizeExceeded") return fault("too_large", "does not accept messages of this size.");
   if (trouble !== undefined || UNREACHABLE.includes(code) || isOfClosedLink(error)) {
-    const why = trouble ?? (firstLine(error) || "it does not answer");
-    return new BrokerFault("unreachable", `Azure Service Bus at ${place} cannot be reached: ${why}.`);
+    return fault("unreachable", `cannot be reached: ${trouble ?? (firstLine(error) || "it does not answer")}.`);
   }
-  return new BrokerFault("refused", `Azure Service Bus at ${place} refuses: ${firstLine(error)}`);
+  return fault("refused", `refuses: ${firstLine(error)}`);
 }
 
 /** `The messaging entity 'sb://HOST/QUEUE/$management' could not be found. …` */

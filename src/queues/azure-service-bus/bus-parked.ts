@@ -10,8 +10,7 @@ import {
   type ParkedWalk,
 } from "../parked.ts";
 import { fitId } from "../message.ts";
-import type { BusLink } from "./bus-connection.ts";
-import { type OpenNamespace, withDeadline } from "./bus-namespace.ts";
+import { type BusLink, type OpenNamespace, withDeadline } from "./bus-namespace.ts";
 import { RECEIVER_OPTIONS, readBody, readId, readProperties } from "./bus-message.ts";
 
 interface BusParkedOptions {
@@ -33,17 +32,7 @@ const NOTHING_AFTER_MS = 1000;
 export function openBusParked(options: BusParkedOptions): ParkedQueue {
   const { queue, link, clock, count } = options;
 
-  async function use<Result>(act: (handle: OpenNamespace) => Promise<Result>): Promise<Result> {
-    const handle = await link.get();
-    try {
-      const result = await withDeadline(act(handle), ANSWER_WITHIN_MS, clock);
-      link.prove(handle);
-      return result;
-    } catch (error) {
-      throw link.noteFault(handle, error);
-    }
-  }
-
+  const use: Use = (act) => link.use((handle) => withDeadline(act(handle), ANSWER_WITHIN_MS, clock));
   const openReceiver = ({ client }: OpenNamespace) =>
     client.createReceiver(queue, { ...RECEIVER_OPTIONS, subQueueType: "deadLetter" });
 
@@ -108,10 +97,7 @@ export async function seeAllOfBus(
   }
 }
 
-/**
- * The package uses its own type for numbers larger than JavaScript's: this one is derived from a number that it
- * returned.
- */
+/** The package has a type of its own for large numbers: this one is derived from a number that it returned. */
 async function findNumber(receiver: ServiceBusReceiver, after: string) {
   const [first] = await receiver.peekMessages(1);
   const { sequenceNumber } = first ?? {};

@@ -2,7 +2,7 @@ import type { QueueProperties, ServiceBusAdministrationClient } from "@azure/ser
 import { BrokerFault } from "../broker-fault.ts";
 
 /** The wanted settings of an Azure Service Bus queue: how it is created and compared. */
-export interface BusQueueWish {
+export interface BusQueueNeeded {
   queue: string;
   /** Order is kept within a session. Like duplicate detection, this can be chosen only when the queue is created. */
   sessions: boolean;
@@ -16,25 +16,25 @@ const MAX_DELIVERY_COUNT = 10;
 
 export async function declareBusQueue(
   administration: ServiceBusAdministrationClient,
-  wish: BusQueueWish,
+  needed: BusQueueNeeded,
 ): Promise<void> {
   try {
-    await administration.createQueue(wish.queue, {
+    await administration.createQueue(needed.queue, {
       requiresDuplicateDetection: true,
       duplicateDetectionHistoryTimeWindow: DUPLICATE_WINDOW,
       maxDeliveryCount: MAX_DELIVERY_COUNT,
-      requiresSession: wish.sessions,
+      requiresSession: needed.sessions,
     });
   } catch (error) {
     if ((error as { statusCode?: number }).statusCode !== 409) throw error;
-    const differences = await checkBusQueue(administration, wish);
+    const differences = await checkBusQueue(administration, needed);
     if (differences.length > 0) throw new BrokerFault("different", `${differences.join(". ")}.`);
   }
 }
 
 export async function checkBusQueue(
   administration: ServiceBusAdministrationClient,
-  { queue, sessions }: BusQueueWish,
+  { queue, sessions }: BusQueueNeeded,
 ): Promise<string[]> {
   const found = await findQueue(administration, queue);
   if (found === undefined) return [`queue ${queue} is missing`];

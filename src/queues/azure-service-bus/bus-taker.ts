@@ -2,8 +2,7 @@ import type { Clock } from "../../model/clock.ts";
 import { createWaiters } from "../waiters.ts";
 import type { HoldLimits, TakenMessage, Taker, TakerOptions } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
-import type { BusLink } from "./bus-connection.ts";
-import type { OpenNamespace } from "./bus-namespace.ts";
+import type { BusLink, OpenNamespace } from "./bus-namespace.ts";
 import { RECEIVER_OPTIONS, toTaken } from "./bus-message.ts";
 import type {
   ServiceBusError,
@@ -12,10 +11,7 @@ import type {
   ServiceBusReceiver,
 } from "@azure/service-bus";
 
-/**
- * The service renews locks for as long as it is asked to; with its default and usual settings they last at least this
- * long.
- */
+/** The service renews locks for as long as it is asked to; with usual settings they last at least this long. */
 export const BUS_HOLD_LIMITS: HoldLimits = { holdMs: 30_000, canRenew: true, canDelayRetry: false };
 
 interface BusTakerOptions extends TakerOptions {
@@ -64,21 +60,17 @@ export function openBusTaker(options: BusTakerOptions): Taker {
       onAnswer: () => link.prove(handle),
       onFault(error) {
         if (current?.handle !== handle) return;
-        fault = link.noteFault(handle, error);
+        fault = link.recordFault(handle, error);
         void stop();
       },
     };
-    const receiving = options.sessions
-      ? receiveSessions(handle, intake, limit)
-      : await receive(handle, intake, limit).catch((error: unknown) => {
-          fault = link.noteFault(handle, error);
-        });
-    if (receiving !== undefined) current = { ...receiving, handle, held, limit };
-  }
-
-  function receiveSessions(handle: OpenNamespace, intake: Intake, maxUnacknowledged: number): Receiving {
-    const stopSessions = openSessions({ ...options, maxUnacknowledged }, handle, intake);
-    return { pause: stopSessions, stop: stopSessions };
+    try {
+      const { sessions } = options;
+      const receiving = sessions ? openSessions(options, handle, intake, limit) : await receive(handle, intake, limit);
+      current = { ...receiving, handle, held, limit };
+    } catch (error) {
+      fault = link.recordFault(handle, error);
+    }
   }
 
   async function receive(handle: OpenNamespace, intake: Intake, limit: number): Promise<Receiving> {
@@ -121,10 +113,7 @@ export function openBusTaker(options: BusTakerOptions): Taker {
     if (ended.held.size === 0) await paused;
   }
 
-  /**
-   * Returns waiting messages if the receiver still can; otherwise the service delivers them again when their lock
-   * expires.
-   */
+  /** Messages that the receiver can no longer return are delivered again when their lock expires. */
   async function stop(): Promise<void> {
     const ended = [...resting, ...(current === undefined ? [] : [current])];
     current = undefined;
@@ -167,12 +156,6 @@ export function openBusTaker(options: BusTakerOptions): Taker {
   };
 }
 
-interface SessionsOptions {
-  clock: Clock;
-  queue: string;
-  maxUnacknowledged: number;
-}
-
 /** How many sessions are received at the same time. */
 const MAX_SESSIONS = 16;
 /** A session without new messages makes room for another. */
@@ -180,24 +163,20 @@ const IDLE_MS = 250;
 const SHORTEST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2000;
 
-/**
- * There is no session, or another receiver was faster. The package has no better error when the link is closed at once.
- */
+/** There is no session, or another receiver was faster. The package has no better error for some of these. */
 function isNoneNow({ code, message }: ServiceBusError): boolean {
   return code === "ServiceTimeout" || code === "SessionCannotBeLocked" || message.startsWith("INTERNAL ERROR");
 }
 
-/**
- * Receives several sessions at a time, each with its own receiver and in order. Returns a function that ends all of
- * this.
- */
+/** Receives several sessions at a time, each with its own receiver and in order. */
 function openSessions(
-  { clock, queue, maxUnacknowledged }: SessionsOptions,
+  { clock, queue }: Pick<BusTakerOptions, "clock" | "queue">,
   handle: OpenNamespace,
   intake: Intake,
-): () => Promise<void> {
-  const count = Math.min(MAX_SESSIONS, maxUnacknowledged);
-  const perSession = Math.floor(maxUnacknowledged / count);
+  limit: number,
+): Receiving {
+  const count = Math.min(MAX_SESSIONS, limit);
+  const perSession = Math.floor(limit / count);
   const ending = new AbortController();
   const ended = createWaiters(clock);
 
@@ -253,15 +232,16 @@ function openSessions(
   }
 
   const workers = Array.from({ length: count }, work);
-  return async () => {
+  async function stop(): Promise<void> {
     ending.abort();
     ended.wake();
     await Promise.all(workers);
-  };
+  }
+  return { pause: stop, stop };
 }
 
 /** Gets the messages of a receiver. `onFault` gets the error that ends it; no more messages come after that. */
-export interface Intake {
+interface Intake {
   onMessage(
     receiver: ServiceBusReceiver,
     message: ServiceBusReceivedMessage,
@@ -272,7 +252,7 @@ export interface Intake {
   onAnswer(): void;
 }
 
-export interface Receiving {
+interface Receiving {
   /** No more messages come; those that came can still be settled. */
   pause(): Promise<void>;
   stop(): Promise<void>;

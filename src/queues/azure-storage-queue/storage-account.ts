@@ -1,4 +1,5 @@
-import { BrokerFault, firstLine, loadOptional, findIdentityFault, findNetworkTrouble } from "../broker-fault.ts";
+import { findIdentityFault, loadOptional, openByString, openIdentity } from "../azure.ts";
+import { BrokerFault, createFaults, DECLARE, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
 /** The address of an Azure Storage account, and the credentials for it. */
 export type StorageAccount =
@@ -12,8 +13,10 @@ const RETRY_OPTIONS = { maxTries: 2, tryTimeoutInMs: 30_000, retryDelayInMs: 200
 export async function openQueueService(account: StorageAccount) {
   const { QueueServiceClient } = await loadOptional("@azure/storage-queue", () => import("@azure/storage-queue"));
   const options = { retryOptions: RETRY_OPTIONS };
-  if ("accountUrl" in account) return new QueueServiceClient(account.accountUrl, await findIdentity(), options);
-  return parse(() => QueueServiceClient.fromConnectionString(account.connectionString, options));
+  if ("accountUrl" in account) return new QueueServiceClient(account.accountUrl, await openIdentity(), options);
+  return openByString("Azure Storage", () =>
+    QueueServiceClient.fromConnectionString(account.connectionString, options),
+  );
 }
 
 export async function openBlobService(account: StorageAccount) {
@@ -21,24 +24,9 @@ export async function openBlobService(account: StorageAccount) {
   const options = { retryOptions: RETRY_OPTIONS };
   if ("accountUrl" in account) {
     const url = account.accountUrl.replace(".queue.", ".blob.");
-    return new BlobServiceClient(url, await findIdentity(), options);
+    return new BlobServiceClient(url, await openIdentity(), options);
   }
-  return parse(() => BlobServiceClient.fromConnectionString(account.connectionString, options));
-}
-
-async function findIdentity() {
-  const { DefaultAzureCredential } = await loadOptional("@azure/identity", () => import("@azure/identity"));
-  return new DefaultAzureCredential();
-}
-
-function parse<Client>(read: () => Client): Client {
-  try {
-    return read();
-  } catch (error) {
-    // The package may repeat parts of the connection string in its message: only its first words are safe to show.
-    const why = firstLine(error).split(/[:;]/)[0];
-    throw new BrokerFault("wrong_credentials", `The connection string of Azure Storage cannot be used: ${why}.`);
-  }
+  return openByString("Azure Storage", () => BlobServiceClient.fromConnectionString(account.connectionString, options));
 }
 
 /** For people: does not contain a key. */
@@ -48,53 +36,40 @@ export function describeAccount(account: StorageAccount): string {
   return field("QueueEndpoint")?.replace(/^https?:\/\//, "") ?? field("AccountName") ?? "an unnamed account";
 }
 
-/** The errors of Azure Storage's packages. */
-interface RestError extends Error {
-  statusCode?: number;
-  code?: string;
-}
-
 /** For valid credentials that lack a right. */
 const NOT_ALLOWED = /^Authorization(?:Permission|ResourceType|Service)Mismatch$/;
 
 /** `place`: the account's address. */
 export function toStorageFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
-  const { statusCode, code } = error as RestError;
+  const broker = `Azure Storage at ${place}`;
+  const fault = createFaults(broker);
+  const { statusCode, code } = error as { statusCode?: number; code?: string };
   const trouble = findNetworkTrouble(error);
   if (code === "MessageNotFound" || code === "PopReceiptMismatch") {
-    return new BrokerFault("lost", `Azure Storage at ${place} has given the message to another receiver.`);
+    return fault("lost", "has given the message to another receiver.");
   }
-  if (trouble !== undefined) {
-    return new BrokerFault("unreachable", `Azure Storage at ${place} cannot be reached: ${trouble}.`);
-  }
-  const identityFault = findIdentityFault(error, `Azure Storage at ${place}`);
+  if (trouble !== undefined) return fault("unreachable", `cannot be reached: ${trouble}.`);
+  const identityFault = findIdentityFault(error, broker);
   if (identityFault !== undefined) return identityFault;
   if (statusCode === 403 && code !== undefined && NOT_ALLOWED.test(code)) {
-    return new BrokerFault(
+    return fault(
       "not_allowed",
-      `Azure Storage at ${place} does not allow it (${code}); give the shared access signature or the identity that ` +
-        "right: read, add, update and process on queues, and create for `posthorn queue declare`.",
+      `does not allow it (${code}); give the shared access signature or the identity that right: read, add, update and ` +
+        "process on queues, and create for `posthorn queue declare`.",
     );
   }
   if (statusCode === 401 || statusCode === 403) {
-    return new BrokerFault(
+    return fault(
       "wrong_credentials",
-      `Azure Storage at ${place} refuses the credentials (${code ?? statusCode}); correct the connection string, or ` +
-        "give the identity the right to use the account's queues and blobs.",
+      `refuses the credentials (${code ?? statusCode}); correct the connection string, or give the identity the right ` +
+        "to use the account's queues and blobs.",
     );
   }
-  if (statusCode === 404) {
-    return new BrokerFault(
-      "not_found",
-      `Azure Storage at ${place} cannot find it (${code ?? "404"}). Create it with \`posthorn queue declare\`.`,
-    );
-  }
-  if (statusCode === 413) {
-    return new BrokerFault("too_large", `Azure Storage at ${place} does not accept messages of this size.`);
-  }
+  if (statusCode === 404) return fault("not_found", `cannot find it (${code ?? "404"}). ${DECLARE}`);
+  if (statusCode === 413) return fault("too_large", "does not accept messages of this size.");
   if (statusCode === undefined || statusCode >= 500) {
-    return new BrokerFault("unreachable", `Azure Storage at ${place} gave an unexpected answer: ${firstLine(error)}`);
+    return fault("unreachable", `gave an unexpected answer: ${firstLine(error)}`);
   }
-  return new BrokerFault("refused", `Azure Storage at ${place} refuses: ${firstLine(error)}`);
+  return fault("refused", `refuses: ${firstLine(error)}`);
 }

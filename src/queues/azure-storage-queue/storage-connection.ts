@@ -1,78 +1,51 @@
-import type { QueueServiceClient } from "@azure/storage-queue";
+import type { QueueClient, QueueServiceClient } from "@azure/storage-queue";
 import type { BrokerConnection, BrokerLimits, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { createReconnecting, type LinkOptions } from "../reconnecting.ts";
 import { describeAccount, openQueueService, type StorageAccount, toStorageFault } from "./storage-account.ts";
 import { openStorageParked, seeAllOf } from "./storage-parked.ts";
 import { openStorageTaker, STORAGE_HOLD_LIMITS } from "./storage-taker.ts";
-import { encodeText, MAX_BODY_BYTES } from "./storage-text.ts";
+import { encodeText, MAX_BODY_BYTES, NEVER_EXPIRES } from "./storage-text.ts";
 
-export interface StorageConnection extends BrokerConnection {
-  /** Creates the queue and the queue for parked messages, if they are missing. */
-  declare(queue: string): Promise<void>;
-  /** What is missing, one sentence each. */
-  check(queue: string): Promise<string[]>;
-}
+/** A queue is declared together with the queue for its parked messages. */
+export type StorageConnection = BrokerConnection<string>;
 
 interface StorageConnectionOptions extends LinkOptions {
   account: StorageAccount;
 }
 
-/** Makes one call; its result shows whether the connection works. Rejects with a BrokerFault. */
-export type StorageCall = <Result>(act: (service: QueueServiceClient) => Promise<Result>) => Promise<Result>;
+/** Makes one call to a queue; its result shows whether the connection works. Rejects with a BrokerFault. */
+export type StorageCall = <Result>(queue: string, act: (client: QueueClient) => Promise<Result>) => Promise<Result>;
 
 const LIMITS: BrokerLimits = { ...STORAGE_HOLD_LIMITS, maxMessageBytes: MAX_BODY_BYTES, countsHeld: true };
-/** Messages stay until they are taken. */
-const NEVER_EXPIRES = -1;
-
 export function poisonQueueOf(queue: string): string {
   return `${queue}-poison`;
 }
 
 export function createStorageConnection(options: StorageConnectionOptions): StorageConnection {
-  const { account, clock, random, onState } = options;
+  const { account, clock } = options;
   const place = describeAccount(account);
   const link = createReconnecting<QueueServiceClient>({
-    clock,
-    random,
-    onState,
+    ...options,
+    toFault: (error) => toStorageFault(error, place),
     // There is no connection to open: only the first call shows whether it works.
     open: async () => ({ handle: await openQueueService(account), isProven: false }),
     shut: async () => undefined,
   });
-  const takers = new Set<{ close(): Promise<void> }>();
-
-  async function callOn<Result>(
-    service: QueueServiceClient,
-    act: (service: QueueServiceClient) => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      const result = await act(service);
-      link.prove(service);
-      return result;
-    } catch (error) {
-      const fault = toStorageFault(error, place);
-      if (fault.isOfConnection) link.lose(service, fault);
-      else link.prove(service);
-      throw fault;
-    }
-  }
-  const call: StorageCall = async (act) => callOn(await link.get(), act);
-  const callWhenOpen: StorageCall = async (act) => callOn(await link.whenOpen(), act);
+  const call: StorageCall = (queue, act) => link.use((service) => act(service.getQueueClient(queue)));
+  const callWhenOpen: StorageCall = (queue, act) =>
+    link.use((service) => act(service.getQueueClient(queue)), link.whenOpen());
 
   function openPublisher(queue: string): Publisher {
     let isClosed = false;
     return {
       async publish({ body }) {
-        if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
+        if (isClosed) return { outcome: "failed", fault: closedFault() };
         try {
-          await call((service) =>
-            service.getQueueClient(queue).sendMessage(encodeText(body), { messageTimeToLive: NEVER_EXPIRES }),
-          );
+          await call(queue, (client) => client.sendMessage(encodeText(body), NEVER_EXPIRES));
           return { outcome: "confirmed" };
         } catch (error) {
-          const fault = error as BrokerFault;
-          return { outcome: "failed", fault, mayHaveArrived: fault.kind === "unreachable" };
+          return { outcome: "failed", fault: error as BrokerFault };
         }
       },
       async close() {
@@ -82,37 +55,29 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
   }
 
   const namesOf = (queue: string) => ({ waiting: queue, parked: poisonQueueOf(queue) });
+
   return {
     limits: LIMITS,
-    state: () => link.state(),
-    openTaker(taker) {
-      const opened = openStorageTaker({ ...taker, clock, call, callWhenOpen });
-      takers.add(opened);
-      return opened;
-    },
+    state: link.state,
+    openTaker: (taker) => link.keep(openStorageTaker({ ...taker, clock, call, callWhenOpen })),
     openPublisher,
     async depth(queue) {
-      const { approximateMessagesCount = 0 } = await call((service) => service.getQueueClient(queue).getProperties());
+      const { approximateMessagesCount = 0 } = await call(queue, (client) => client.getProperties());
       // Messages that are held are included.
       return { ready: approximateMessagesCount, held: 0 };
     },
     openParked: (place) => openStorageParked(place, call),
     seeAll: (queue, where) => seeAllOf(openStorageParked({ queue, parkedIn: namesOf(queue)[where] }, call)),
     async declare(queue) {
-      for (const name of Object.values(namesOf(queue)))
-        await call((service) => service.getQueueClient(name).createIfNotExists());
+      for (const name of Object.values(namesOf(queue))) await call(name, (client) => client.createIfNotExists());
     },
     async check(queue) {
-      const missing: string[] = [];
+      const differences: string[] = [];
       for (const name of Object.values(namesOf(queue))) {
-        const isThere = await call((service) => service.getQueueClient(name).exists());
-        if (!isThere) missing.push(`queue ${name} is missing`);
+        if (!(await call(name, (client) => client.exists()))) differences.push(`queue ${name} is missing`);
       }
-      return missing;
+      return { differences, unchecked: [] };
     },
-    async close() {
-      await Promise.all([...takers].map((taker) => taker.close()));
-      await link.close();
-    },
+    close: () => link.close(),
   };
 }

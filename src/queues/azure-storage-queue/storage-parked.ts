@@ -10,7 +10,7 @@ import {
   type ParkedWalk,
 } from "../parked.ts";
 import type { StorageCall } from "./storage-connection.ts";
-import { decodeText, readParked } from "./storage-text.ts";
+import { decodeText, NEVER_EXPIRES, readParked } from "./storage-text.ts";
 
 /** The service returns 32 messages at a time, and a peek always begins at the oldest. */
 const MAX_BATCH = 32;
@@ -23,14 +23,12 @@ export function openStorageParked(place: ParkedPlace, call: StorageCall): Parked
   return {
     limits: LIMITS,
     async count() {
-      const { approximateMessagesCount = 0 } = await call((service) =>
-        service.getQueueClient(place.parkedIn).getProperties(),
-      );
+      const { approximateMessagesCount = 0 } = await call(place.parkedIn, (client) => client.getProperties());
       return approximateMessagesCount;
     },
     async peek(max) {
-      const { peekedMessageItems } = await call((service) =>
-        service.getQueueClient(place.parkedIn).peekMessages({ numberOfMessages: Math.min(max, MAX_BATCH) }),
+      const { peekedMessageItems } = await call(place.parkedIn, (client) =>
+        client.peekMessages({ numberOfMessages: Math.min(max, MAX_BATCH) }),
       );
       return peekedMessageItems.map((item) => toParked(item, place));
     },
@@ -60,27 +58,21 @@ function openWalk(place: ParkedPlace, call: StorageCall): ParkedWalk {
   const { queue, parkedIn } = place;
   return createParkedWalk<DequeuedMessageItem>({
     async take(max, hold) {
-      const { receivedMessageItems } = await call((service) =>
-        service
-          .getQueueClient(parkedIn)
-          .receiveMessages({ numberOfMessages: Math.min(max, MAX_BATCH), visibilityTimeout: HIDDEN_S }),
+      const { receivedMessageItems } = await call(parkedIn, (client) =>
+        client.receiveMessages({ numberOfMessages: Math.min(max, MAX_BATCH), visibilityTimeout: HIDDEN_S }),
       );
       receivedMessageItems.forEach(hold);
       return receivedMessageItems;
     },
     show: (item) => toParked(item, place),
-    copyBack({ messageText }) {
-      const { text } = readParked(messageText);
-      return call((service) => service.getQueueClient(queue).sendMessage(text, { messageTimeToLive: -1 }));
-    },
-    remove: ({ messageId, popReceipt }) =>
-      call((service) => service.getQueueClient(parkedIn).deleteMessage(messageId, popReceipt)),
+    copyBack: ({ messageText }) =>
+      call(queue, (client) => client.sendMessage(readParked(messageText).text, NEVER_EXPIRES)),
+    remove: ({ messageId, popReceipt }) => call(parkedIn, (client) => client.deleteMessage(messageId, popReceipt)),
     async close(left) {
       for (const { messageId, popReceipt } of left) {
         // A message that cannot be made visible now becomes visible when its time is over.
-        await call((service) =>
-          service.getQueueClient(parkedIn).updateMessage(messageId, popReceipt, undefined, 0),
-        ).catch(() => undefined);
+        const shown = call(parkedIn, (client) => client.updateMessage(messageId, popReceipt, undefined, 0));
+        await shown.catch(() => undefined);
       }
     },
   });

@@ -1,10 +1,10 @@
-import type { DequeuedMessageItem } from "@azure/storage-queue";
-import type { Clock } from "../../model/clock.ts";
+import type { DequeuedMessageItem, QueueClient } from "@azure/storage-queue";
+import { type Clock, createTurns } from "../../model/clock.ts";
 import { createWaiters } from "../waiters.ts";
 import type { HoldLimits, Settled, TakenMessage, Taker, TakerOptions } from "../broker.ts";
-import { BrokerFault, closedFault } from "../broker-fault.ts";
+import { BrokerFault, closedFault, settledBy } from "../broker-fault.ts";
 import type { StorageCall } from "./storage-connection.ts";
-import { decodeText, readParked, writeParked } from "./storage-text.ts";
+import { decodeText, NEVER_EXPIRES, readParked, writeParked } from "./storage-text.ts";
 
 interface StorageTakerOptions extends TakerOptions {
   clock: Clock;
@@ -37,9 +37,9 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
     if (wanted < 1) return [];
     let end = () => {};
     try {
-      const { receivedMessageItems } = await callWhenOpen((service) => {
+      const { receivedMessageItems } = await callWhenOpen(queue, (client) => {
         underWay = new Promise((resolve) => (end = resolve));
-        return service.getQueueClient(queue).receiveMessages({ numberOfMessages: wanted, visibilityTimeout: holdS });
+        return client.receiveMessages({ numberOfMessages: wanted, visibilityTimeout: holdS });
       });
       held += receivedMessageItems.length;
       const taken = receivedMessageItems.map(toTaken);
@@ -55,15 +55,9 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
     const { text, properties } = readParked(item.messageText);
     // Every answer brings a new receipt, and only the newest is valid: so each call waits for the one before.
     let receipt = item.popReceipt;
-    let before: Promise<unknown> = Promise.resolve();
+    const inTurn = createTurns();
     let isHeld = true;
     let isGivenBack = false;
-
-    function inTurn<Answer>(act: () => Promise<Answer>): Promise<Answer | undefined> {
-      const answer = before.then(() => ifNotLost(act));
-      before = answer.catch(() => undefined);
-      return answer;
-    }
 
     function release(): void {
       if (isHeld) held--;
@@ -71,23 +65,14 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
       waiters.wake();
     }
 
-    async function hide(forS: number): Promise<Settled> {
-      const answer = await inTurn(async () => {
-        const hidden = await call((service) =>
-          service.getQueueClient(queue).updateMessage(item.messageId, receipt, undefined, forS),
-        );
-        receipt = hidden.popReceipt ?? receipt;
-        return hidden;
+    const settle = (act: (client: QueueClient) => Promise<unknown>): Promise<Settled> =>
+      inTurn(() => settledBy(() => call(queue, act)));
+    const hide = (forS: number) =>
+      settle(async (client) => {
+        const { popReceipt = receipt } = await client.updateMessage(item.messageId, receipt, undefined, forS);
+        receipt = popReceipt;
       });
-      return answer === undefined ? "lost" : "settled";
-    }
-
-    async function acknowledge(): Promise<Settled> {
-      const answer = await inTurn(() =>
-        call((service) => service.getQueueClient(queue).deleteMessage(item.messageId, receipt)),
-      ).finally(release);
-      return answer === undefined ? "lost" : "settled";
-    }
+    const acknowledge = () => settle((client) => client.deleteMessage(item.messageId, receipt)).finally(release);
 
     return {
       id: item.messageId,
@@ -105,10 +90,8 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
         return hide(Math.ceil(delayMs / 1000)).finally(release);
       },
       async park(reason, description) {
-        await call((service) =>
-          service
-            .getQueueClient(parkTo.destination)
-            .sendMessage(writeParked(text, reason, description), { messageTimeToLive: -1 }),
+        await call(parkTo.destination, (client) =>
+          client.sendMessage(writeParked(text, reason, description), NEVER_EXPIRES),
         );
         return acknowledge();
       },
@@ -151,13 +134,4 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
 function ignoreLostConnection(error: unknown): [] {
   if (error instanceof BrokerFault && error.isOfConnection) return [];
   throw error;
-}
-
-async function ifNotLost<Answer>(act: () => Promise<Answer>): Promise<Answer | undefined> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof BrokerFault && error.kind === "lost") return undefined;
-    throw error;
-  }
 }

@@ -10,6 +10,9 @@ const MAX_TEXT_LENGTH = 65_536;
 const REASON_LENGTH = 2048;
 export const MAX_BODY_BYTES = ((MAX_TEXT_LENGTH - REASON_LENGTH) / 4) * 3;
 
+/** Messages stay until they are taken. */
+export const NEVER_EXPIRES = { messageTimeToLive: -1 };
+
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const PARKED = /^\{"posthorn_parked":(\{[^}]*\})\} /;
 

@@ -254,7 +254,7 @@ export function createSubscriptionDrafts(
     const [wanted, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
     const carried = kind.secrets.findCarried(wanted, stored, isWhole);
     if (kind.isFlat !== true && given.destination === undefined) return { restored: given, carried };
-    kind.secrets.refuseCarried(wanted, stored, isWhole);
+    kind.secrets.rejectCarried(wanted, stored, isWhole);
     const restored = withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wanted, stored)) as Given;
     return { restored, carried };
   }

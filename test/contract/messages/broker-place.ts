@@ -51,7 +51,7 @@ export function openBrokerPlace(place: BrokerPlace): PulledPlace {
     ...connection,
     openTaker: (options) => watchTaker(connection.openTaker(options)),
   } as typeof connection;
-  const connections: Connections = { ...NO_CONNECTIONS, find: () => watched as never };
+  const connections: Connections = { ...NO_CONNECTIONS, find: () => watched };
   const publisher = connection.openPublisher(publishTo.destination);
 
   return {

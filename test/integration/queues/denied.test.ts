@@ -2,7 +2,7 @@ import { generateAccountSASQueryParameters, StorageSharedKeyCredential } from "@
 import { connect } from "amqplib";
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { createConnections } from "../../../src/queues/connections.ts";
-import { checkWish, declareWish, type Provision, listWishes } from "../../../src/queues/provision.ts";
+import { checkNeeded, declareNeeded, type Provision, listNeeded } from "../../../src/queues/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/clock.ts";
@@ -66,13 +66,13 @@ async function openLimited(context: TestContext): Promise<Broker[]> {
   return limited.map((input, at) => ({ kind: input.kind, input, place: places[at] ?? "" }));
 }
 
-async function provision(step: typeof checkWish, brokers: readonly Broker[], queue: string): Promise<Provision[]> {
+async function provision(step: typeof checkNeeded, brokers: readonly Broker[], queue: string): Promise<Provision[]> {
   const inputs = brokers.map(({ input }) => input);
   const clock = createSystemClock();
   const connections = createConnections({ connections: inputs, label: "test", clock, random: createSeededRandom(1) });
   const ask = () => Promise.reject(new Error("there is no management"));
   try {
-    const wishes = listWishes(
+    const wishes = listNeeded(
       inputs,
       inputs.map(({ kind }) => ({ kind, settings: { queue } })),
     );
@@ -105,7 +105,7 @@ describe("credentials that may not create queues", () => {
   it("are told so by declare, in one line that names the right", async (context) => {
     const { url, vhost } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
-    const [amqp, serviceBus, storage] = (await provision(declareWish, brokers, "denied")).map(({ error }) => error);
+    const [amqp, serviceBus, storage] = (await provision(declareNeeded, brokers, "denied")).map(({ error }) => error);
     expect(amqp).toBe(
       `RabbitMQ does not allow it: access to exchange 'dairy.delayed' in vhost '${vhost}' refused for user 'limited'. ` +
         "Give the user that right with `rabbitmqctl set_permissions`." +
@@ -125,14 +125,14 @@ describe("credentials that may not create queues", () => {
       ...(brokers[0] as Broker),
       input: { ...(brokers[0] as Broker).input, url },
     };
-    expect((await provision(declareWish, [owner], "denied"))[0]?.error).toBeUndefined();
+    expect((await provision(declareNeeded, [owner], "denied"))[0]?.error).toBeUndefined();
   });
 
   // shows: Q67
   it("are enough for check to find what is missing, and it says what it could not compare", async (context) => {
     const { url } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
-    const before = await provision(checkWish, brokers, "unmade");
+    const before = await provision(checkNeeded, brokers, "unmade");
     expect(before[0]?.differences).toContain("queue unmade is missing");
     expect(before[1]?.error).toBe(
       `Azure Service Bus at ${brokers[1]?.place} does not allow it: the connection string's policy lacks ` +
@@ -143,8 +143,8 @@ describe("credentials that may not create queues", () => {
       ...(brokers[0] as Broker),
       input: { ...(brokers[0] as Broker).input, url },
     };
-    await provision(declareWish, [owner], "made");
-    const [after] = await provision(checkWish, brokers.slice(0, 1), "made");
+    await provision(declareNeeded, [owner], "made");
+    const [after] = await provision(checkNeeded, brokers.slice(0, 1), "made");
     expect(after).toMatchObject({ differences: [], error: undefined });
     expect(after?.unchecked[0]).toBe(
       "arguments: exchange dairy.events, exchange dairy.webhooks, exchange dairy.dlx, queue webhook.delivery, queue " +
@@ -181,7 +181,7 @@ describe("credentials that may not create queues", () => {
   it("do not take the connection from those who may", async (context) => {
     const storage = await useAzurite(context);
     const owner = { name: "default", kind: "azure-storage-queue", connection_string: storage } as const;
-    await provision(declareWish, [{ kind: owner.kind, input: owner, place: "" }], "shared");
+    await provision(declareNeeded, [{ kind: owner.kind, input: owner, place: "" }], "shared");
     // May add, and neither read nor take.
     const input = { ...owner, connection_string: signAccess(storage, "a") };
     const gateway = await openGateway({
@@ -235,7 +235,7 @@ describe("wrong credentials", () => {
     const told = gateway.log.filter(({ msg }) => msg === "a broker is away, trying again");
     expect(told.map(({ connection }) => String(connection)).sort()).toEqual(["bus", "password", "storage", "vhost"]);
     expect(gateway.logText()).not.toContain("wrong-pass-word");
-    for (const step of [checkWish, declareWish]) {
+    for (const step of [checkNeeded, declareNeeded]) {
       const [result] = await provision(
         step,
         [{ ...(brokers[0] as Broker), input: { ...(connections[0] as ConnectionInput), name: "default" } }],
@@ -258,13 +258,13 @@ describe("a queue that was declared with other arguments", () => {
       arguments: { "x-queue-type": "quorum", "x-delivery-limit": 20 },
     });
     const input: ConnectionInput = { name: "default", kind: "amqp", url, topology: { namespace: "dairy" } };
-    const [declared] = await provision(declareWish, [{ kind: "amqp", input, place: "" }], "other");
+    const [declared] = await provision(declareNeeded, [{ kind: "amqp", input, place: "" }], "other");
     expect(declared?.error).toBe(
       `RabbitMQ refuses: inequivalent arg 'x-dead-letter-exchange' for queue 'other' in vhost '${vhost}': received the ` +
         "value 'dairy.dlx' of type 'longstr' but current is none. `posthorn queue check` lists the differences from what " +
         "`posthorn queue declare` creates.",
     );
-    const [checked] = await provision(checkWish, [{ kind: "amqp", input, place: "" }], "other");
+    const [checked] = await provision(checkNeeded, [{ kind: "amqp", input, place: "" }], "other");
     const anew = "; delete the queue and declare it again, or configure the existing value";
     expect(checked?.differences.toSorted()).toEqual([
       `queue other: x-dead-letter-exchange is not set, but should be "dairy.dlx"${anew}`,

@@ -1,7 +1,13 @@
 import { connect } from "amqplib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createConnections } from "../../../src/queues/connections.ts";
-import { checkWish, declareWish, type Provision, listWishes, type BrokerUse } from "../../../src/queues/provision.ts";
+import {
+  checkNeeded,
+  declareNeeded,
+  type Provision,
+  listNeeded,
+  type BrokerUse,
+} from "../../../src/queues/provision.ts";
 import { openManagement } from "../../../src/cli/queue/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
@@ -29,12 +35,12 @@ const USES: BrokerUse[] = [
 
 async function provision(
   inputs: ConnectionInput[],
-  act: (all: (step: typeof checkWish) => Promise<Provision[]>) => Promise<void>,
+  act: (all: (step: typeof checkNeeded) => Promise<Provision[]>) => Promise<void>,
 ): Promise<void> {
   const clock = createSystemClock();
   const connections = createConnections({ connections: inputs, label: "test", clock, random: createSeededRandom(1) });
   const management = openManagement(clock);
-  const wishes = listWishes(inputs, USES);
+  const wishes = listNeeded(inputs, USES);
   try {
     await act(async (step) => {
       const results: Provision[] = [];
@@ -64,7 +70,7 @@ describe("queues that a configuration wants", () => {
     ];
     const differencesOf = (results: Provision[]) => results.flatMap(({ differences }) => differences);
     await provision(inputs, async (all) => {
-      const before = await all(checkWish);
+      const before = await all(checkNeeded);
       expect(differencesOf(before)).toEqual([
         "exchange smart_dairy.delayed is missing",
         "exchange smart_dairy.events is missing",
@@ -83,14 +89,14 @@ describe("queues that a configuration wants", () => {
         'There is no connection "elsewhere" of the kind azure-storage-queue; add it under `connections`.',
       );
 
-      const declared = await all(declareWish);
+      const declared = await all(declareNeeded);
       expect(declared.map(({ error }) => error?.slice(0, 22))).toEqual([
         undefined,
         undefined,
         undefined,
         "There is no connection",
       ]);
-      const after = await all(checkWish);
+      const after = await all(checkNeeded);
       expect(differencesOf(after)).toEqual([
         "exchange erp.events is missing; it is not one of ours, so its owner must create it",
       ]);
@@ -103,10 +109,10 @@ describe("queues that a configuration wants", () => {
       await channel.deleteExchange("smart_dairy.delayed");
       await channel.assertExchange("smart_dairy.delayed", "fanout", { durable: true });
       await channel.bindQueue("webhook.delivery", "smart_dairy.delayed", "webhook.retry");
-      expect(differencesOf(await all(checkWish))[1]).toBe(
+      expect(differencesOf(await all(checkNeeded))[1]).toBe(
         "queue webhook.delivery is not bound to exchange smart_dairy.events with the key #",
       );
-      expect(differencesOf(await all(checkWish))[2]).toMatch(
+      expect(differencesOf(await all(checkNeeded))[2]).toMatch(
         /^exchange smart_dairy\.delayed: type is "fanout", but should be "(direct|x-delayed-message)"/,
       );
       await channel.deleteExchange("smart_dairy.delayed");
@@ -126,7 +132,7 @@ describe("queues that a configuration wants", () => {
       },
     ];
     await provision(inputs, async (all) => {
-      const [result] = await all(checkWish);
+      const [result] = await all(checkNeeded);
       expect(result?.unchecked[0]).toMatch(/^bindings: .* 127\.0\.0\.1:1 cannot be used .*posthorn queue declare/);
       expect(result?.unchecked[1]).toMatch(/^type of the exchange smart_dairy\.delayed: /);
       expect(JSON.stringify(result)).not.toContain("p4ssword");

@@ -64,12 +64,15 @@ describe("an account that goes away and comes back", () => {
 
   it("says what is missing when it was emptied, and makes it anew", async () => {
     await connection.declare(queue);
-    expect(await connection.check(queue)).toEqual([]);
+    expect((await connection.check(queue)).differences).toEqual([]);
     const service = QueueServiceClient.fromConnectionString(connectionString);
     for (const name of [queue, poisonQueueOf(queue)]) await service.deleteQueue(name);
-    expect(await connection.check(queue)).toEqual([`queue ${queue} is missing`, `queue ${queue}-poison is missing`]);
+    expect((await connection.check(queue)).differences).toEqual([
+      `queue ${queue} is missing`,
+      `queue ${queue}-poison is missing`,
+    ]);
     await connection.declare(queue);
-    expect(await connection.check(queue)).toEqual([]);
+    expect((await connection.check(queue)).differences).toEqual([]);
   });
 
   it("refuses what is too large with a word that says so, and takes what fits", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { prepareForward } from "../../../src/destinations/forward.ts";
 import type { Attempt } from "../../../src/destinations/sender.ts";
 import { parseHeaderBlock } from "../../../src/model/headers.ts";
-import type { HttpDestination } from "../../../src/destinations/http/request.ts";
+import type { HttpDestination } from "../../../src/destinations/http/settings.ts";
 import { HTTP_DESTINATION } from "../../support/http-outcomes.ts";
 
 const URL_OF_HOOK = "https://a.example/hook";

@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  createHeaderChoice,
-  findForwardedHeaderProblem,
-  namesOfConnection,
-} from "../../../src/destinations/forward.ts";
+import { createHeaderChoice, checkForwardHeaders, namesOfConnection } from "../../../src/destinations/forward.ts";
 
 const NEVER = [
   ["connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect", "host", "content-length"],
@@ -27,6 +23,8 @@ const SIGNED = [
   ["x-webhook-id", "x-webhook-event", "x-webhook-timestamp", "x-webhook-attempt"],
 ].flat();
 const CREDENTIALS = ["authorization", "cookie", "x-api-key", "x-gitlab-token", "x-auth"];
+
+const findProblem = (name: string) => checkForwardHeaders([name])[0]?.[1];
 
 describe("headers that are handed on", () => {
   it("are the usual ones when none are named: those of the sender, not of the way it came", () => {
@@ -62,10 +60,9 @@ describe("headers that are handed on", () => {
   });
 
   it("cannot be named when they belong to the connection, to proxies or to the gateway", () => {
-    for (const name of NEVER) expect([name, findForwardedHeaderProblem(name)]).not.toEqual([name, undefined]);
-    for (const name of ["a b", "", "x\r\ny", "ä"]) expect(findForwardedHeaderProblem(name)).toBeDefined();
-    for (const name of ["*", "Authorization", "X-Hub-Signature", ...SIGNED])
-      expect(findForwardedHeaderProblem(name)).toBeUndefined();
+    for (const name of NEVER) expect([name, findProblem(name)]).not.toEqual([name, undefined]);
+    for (const name of ["a b", "", "x\r\ny", "ä"]) expect(findProblem(name)).toBeDefined();
+    for (const name of ["*", "Authorization", "X-Hub-Signature", ...SIGNED]) expect(findProblem(name)).toBeUndefined();
   });
 
   it("are never those that the connection they came by names as its own", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createConnections, type ConnectionsOptions } from "../../../src/queues/connections.ts";
-import { loadOptional } from "../../../src/queues/broker-fault.ts";
+import { loadOptional } from "../../../src/queues/azure.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/clock.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";

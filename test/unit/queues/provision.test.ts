@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { wishesOf } from "../../../src/queues/amqp/topology.ts";
-import { listWishes } from "../../../src/queues/provision.ts";
+import { partsOf } from "../../../src/queues/amqp/topology.ts";
+import { listNeeded } from "../../../src/queues/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 
 const RABBIT: ConnectionInput = { name: "default", kind: "amqp", url: "amqp://localhost" };
@@ -15,13 +15,13 @@ describe("what a configuration wants of its brokers", () => {
       queues: [],
       foreignExchanges: [],
     };
-    expect(listWishes([RABBIT], [])).toEqual([{ kind: "amqp", connection: "default", topology }]);
+    expect(listNeeded([RABBIT], [])).toEqual([{ kind: "amqp", connection: "default", topology }]);
   });
 
   // shows: C15, Q61
   it("has the queues that something takes from, and names foreign exchanges", () => {
     const input: ConnectionInput = { ...RABBIT, topology: { namespace: "dairy", queue_type: "classic" } };
-    const [wish] = listWishes(
+    const [wish] = listNeeded(
       [input],
       [
         { kind: "amqp", settings: { queue: "notification.email" } },
@@ -47,14 +47,14 @@ describe("what a configuration wants of its brokers", () => {
   it("has the queues of notifications that the configuration names for others", () => {
     const input: ConnectionInput = { ...RABBIT, topology: { notifications: ["sms"] } };
     const uses = [{ kind: "amqp", settings: { queue: "notification.email" } }];
-    expect(listWishes([input], [])).toMatchObject([{ topology: { notifications: ["sms"] } }]);
-    expect(listWishes([input], uses)).toMatchObject([{ topology: { notifications: ["email", "sms"] } }]);
+    expect(listNeeded([input], [])).toMatchObject([{ topology: { notifications: ["sms"] } }]);
+    expect(listNeeded([input], uses)).toMatchObject([{ topology: { notifications: ["email", "sms"] } }]);
   });
 
   it("holds messages for as long as the source that holds them longest, if one does", () => {
     const longestOf = (...sources: object[]) => {
       const uses = sources.map((more) => ({ kind: "amqp", settings: { queue: "orders", ...more } }));
-      return listWishes([RABBIT], uses).map((wish) => (wish.kind === "amqp" ? wish.longestHoldS : undefined));
+      return listNeeded([RABBIT], uses).map((wish) => (wish.kind === "amqp" ? wish.longestHoldS : undefined));
     };
     expect(longestOf({}, { hold_max_s: 1200 })).toEqual([undefined]);
     expect(longestOf({ acknowledge: "delivered" })).toEqual([900]);
@@ -62,7 +62,7 @@ describe("what a configuration wants of its brokers", () => {
   });
 
   it("names each queue of Azure once, with sessions where order or the source asks for them", () => {
-    const wishes = listWishes(
+    const wishes = listNeeded(
       [],
       [
         { kind: "azure-service-bus", settings: { queue: "event-main" }, isOrdered: true },
@@ -82,9 +82,9 @@ describe("what a configuration wants of its brokers", () => {
 
 describe("a quorum queue of RabbitMQ", () => {
   const limitOf = (version: string, queueType: "quorum" | "classic" = "quorum") =>
-    wishesOf({ namespace: "dairy", queueType, notifications: ["sms"], queues: ["erp"] }, version).queues.map(
-      (queue) => queue.arguments["x-delivery-limit"],
-    );
+    partsOf({ namespace: "dairy", queueType, notifications: ["sms"], queues: ["erp"] }, version)
+      .filter(({ thing }) => thing === "queue")
+      .map(({ settings }) => settings["x-delivery-limit"]);
 
   // shows: Q21
   it("has no delivery limit where the broker would set one by itself, and none is asked for before", () => {

@@ -19,6 +19,7 @@ function prepare(isProven = true) {
     async shut({ number }) {
       broker.shut.push(number);
     },
+    toFault: (error) => (error instanceof BrokerFault ? error : new BrokerFault("refused", String(error))),
   });
   /** Long enough for the next try, whatever chance says. */
   const step = () => moveClock(time, 60_000, () => new Promise((resolve) => setImmediate(resolve)));

@@ -1,4 +1,4 @@
-import type { DequeuedMessageItem, QueueClient, QueueServiceClient } from "@azure/storage-queue";
+import type { DequeuedMessageItem, QueueClient } from "@azure/storage-queue";
 import { describe, expect, it } from "vitest";
 import { openStorageTaker } from "../../../src/queues/azure-storage-queue/storage-taker.ts";
 import type { StorageCall } from "../../../src/queues/azure-storage-queue/storage-connection.ts";
@@ -7,8 +7,7 @@ import { createVirtualClock, createVirtualTime } from "../../support/virtual-clo
 
 /** Of a service that answers as it is told to. */
 function openTaker(queue: Pick<QueueClient, "receiveMessages" | "updateMessage">): Taker {
-  const service = { getQueueClient: () => queue } as unknown as QueueServiceClient;
-  const call: StorageCall = (act) => act(service);
+  const call: StorageCall = (_, act) => act(queue as QueueClient);
   return openStorageTaker({
     queue: "orders",
     maxUnacknowledged: 10,

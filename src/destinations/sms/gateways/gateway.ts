@@ -1,12 +1,13 @@
-import type { FieldProblem } from "../../../model/subscription-rules.ts";
+import type { FieldCheck } from "../../../model/subscription-rules.ts";
 import type { SmsSettings } from "../schema.ts";
 
 /** A service that sends SMS. There is a small file for each. */
 export interface SmsGateway {
-  /** The value of `gateway`. */
-  readonly name: SmsSettings["gateway"];
-  /** Checks that the settings it needs are given, and those of other gateways are not. */
-  check(settings: SmsSettings): FieldProblem[];
+  readonly needs: readonly (keyof SmsSettings)[];
+  /** Settings of other gateways. */
+  readonly excludes: readonly (keyof SmsSettings)[];
+  /** Further rules for its settings. */
+  check(settings: SmsSettings): FieldCheck[];
   /** Warnings about valid settings, as sentences. */
   warnOf?(settings: SmsSettings): readonly string[];
   /** The URL of requests, before its templates are filled in. */
@@ -50,33 +51,4 @@ export interface Objection {
   readonly reason: string;
   /** A retry would fail in the same way. */
   readonly isFinal: boolean;
-}
-
-/** The answer as JSON; undefined when it is not JSON. */
-export function parseAnswer({ body }: GatewayAnswer): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Finds settings that belong to other gateways. */
-export function findForeign(
-  settings: SmsSettings,
-  { name }: Pick<SmsGateway, "name">,
-  fields: readonly (keyof SmsSettings)[],
-): FieldProblem[] {
-  const isGiven = (field: keyof SmsSettings) => (settings[field] ?? null) !== null;
-  return fields.filter(isGiven).map((field) => ({ field, message: `does not belong to the gateway ${name}` }));
-}
-
-/** Finds required settings that are missing. */
-export function findMissing(
-  settings: SmsSettings,
-  { name }: Pick<SmsGateway, "name">,
-  fields: readonly (keyof SmsSettings)[],
-): FieldProblem[] {
-  const isMissing = (field: keyof SmsSettings) => (settings[field] ?? null) === null;
-  return fields.filter(isMissing).map((field) => ({ field, message: `is missing; the gateway ${name} needs it` }));
 }

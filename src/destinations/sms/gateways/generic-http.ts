@@ -1,15 +1,9 @@
 import { findHeaderProblem } from "../../outgoing-header.ts";
 import type { SmsSettings, SuccessRule } from "../schema.ts";
-import {
-  findForeign,
-  findMissing,
-  type SmsGateway,
-  type SmsMessage,
-  parseAnswer,
-  type GatewayAnswer,
-} from "./gateway.ts";
+import { parseJson } from "../../json.ts";
+import type { GatewayAnswer, SmsGateway, SmsMessage } from "./gateway.ts";
 import { parsePointer } from "../../../model/json.ts";
-import type { FieldProblem } from "../../../model/subscription-rules.ts";
+import type { FieldCheck } from "../../../model/subscription-rules.ts";
 
 const NO_RULE =
   "destination.success is not set: every 2xx answer counts as delivered, also one whose body reports an error. " +
@@ -17,23 +11,16 @@ const NO_RULE =
 
 /** Any other service that accepts a message as one HTTP request. */
 export const GENERIC_HTTP: SmsGateway = {
-  name: "generic-http",
-  check(settings) {
-    const { headers, success, method, body, content_type: contentType } = settings;
-    const problems = [
-      ...findMissing(settings, GENERIC_HTTP, ["url"]),
-      ...findForeign(settings, GENERIC_HTTP, ["account_sid", "auth_token", "messaging_service_sid"]),
+  needs: ["url"],
+  excludes: ["account_sid", "auth_token", "messaging_service_sid"],
+  check({ headers, success, method, body, content_type: type }) {
+    const ofHeaders = Object.entries(headers ?? {}).map(([name, value]) => [name, findHeaderProblem(name, value)]);
+    return [
       ...(success ? checkSuccessRule(success) : []),
+      ...ofHeaders.map(([name, problem]): FieldCheck => ["headers", problem && `${name} ${problem}`]),
+      ["body", type === "text/xml" && !body && "is missing; text/xml has no default body"],
+      ["body", method === "GET" && body && "a GET request has no body; put its values into `url`"],
     ];
-    for (const [name, value] of Object.entries(headers ?? {})) {
-      const problem = findHeaderProblem(name, value);
-      if (problem !== undefined) problems.push({ field: "headers", message: `${name} ${problem}` });
-    }
-    if (contentType === "text/xml" && !body)
-      problems.push({ field: "body", message: "is missing; text/xml has no default body" });
-    if (method === "GET" && body)
-      problems.push({ field: "body", message: "a GET request has no body; put its values into `url`" });
-    return problems;
   },
   warnOf: ({ success }) => (success ? [] : [NO_RULE]),
   urlOf: ({ url }) => url ?? "",
@@ -63,19 +50,17 @@ function writeUsual({ to, text, id }: SmsMessage, { from, content_type: contentT
 
 /** Some gateways answer 200 and say in the body that they did not accept the message. */
 
-function checkSuccessRule(rule: SuccessRule): FieldProblem[] {
-  const { pointer, equals, contains } = rule;
-  const field = "success";
-  if (equals !== undefined && contains !== undefined) return [{ field, message: "give `equals` or `contains`" }];
-  if (equals !== undefined && pointer === undefined) return [{ field, message: "`equals` needs a `pointer`" }];
+function checkSuccessRule({ pointer, equals, contains }: SuccessRule): FieldCheck[] {
+  if (equals !== undefined && contains !== undefined) return [["success", "give `equals` or `contains`"]];
+  if (equals !== undefined && pointer === undefined) return [["success", "`equals` needs a `pointer`"]];
   if (pointer === undefined) return [];
   try {
     parsePointer(pointer);
   } catch (error) {
-    return [{ field: "success.pointer", message: (error as Error).message }];
+    return [["success.pointer", (error as Error).message]];
   }
   const hasRule = equals !== undefined || contains !== undefined;
-  return hasRule ? [] : [{ field, message: "`pointer` needs `equals` or `contains` beside it" }];
+  return [["success", !hasRule && "`pointer` needs `equals` or `contains` beside it"]];
 }
 
 /** Where an answer differs from the rule, without its text; undefined when it fits. */
@@ -86,7 +71,7 @@ function findMisfit(answer: GatewayAnswer, rule: SuccessRule): string | undefine
     const isThere = contains === undefined || answer.body.includes(contains);
     return isThere ? undefined : `answered ${answer.status} without ${JSON.stringify(contains)}`;
   }
-  const value = findAt(parseAnswer(answer), parsePointer(pointer));
+  const value = findAt(parseJson(answer.body), parsePointer(pointer));
   const fits = contains === undefined ? value === equals : typeof value === "string" && value.includes(contains);
   if (fits) return undefined;
   return `answered ${answer.status}, but has ${value === undefined ? "nothing" : "another value"} at ${pointer}`;

@@ -1,23 +1,17 @@
-import { findForeign, findMissing, parseAnswer, type GatewayAnswer, type SmsGateway } from "./gateway.ts";
+import { parseObject } from "../../json.ts";
+import type { GatewayAnswer, SmsGateway } from "./gateway.ts";
 
 const ORIGIN = "https://api.twilio.com";
 const SID = /^[A-Za-z0-9]{1,64}$/;
 
 /** www.twilio.com/docs/messaging/api/message-resource. */
 export const TWILIO: SmsGateway = {
-  name: "twilio",
-  check(settings) {
-    const problems = [
-      ...findMissing(settings, TWILIO, ["account_sid", "auth_token"]),
-      ...findForeign(settings, TWILIO, ["headers", "body", "success"]),
-    ];
-    const { account_sid: account, from, messaging_service_sid: service } = settings;
-    if (account && !SID.test(account)) problems.push({ field: "account_sid", message: "is not an account SID" });
-    if (Boolean(from) === Boolean(service)) {
-      problems.push({ field: "from", message: "give `from` or `messaging_service_sid`, not both" });
-    }
-    return problems;
-  },
+  needs: ["account_sid", "auth_token"],
+  excludes: ["headers", "body", "success"],
+  check: ({ account_sid: account, from, messaging_service_sid: service }) => [
+    ["account_sid", account && !SID.test(account) && "is not an account SID"],
+    ["from", Boolean(from) === Boolean(service) && "give `from` or `messaging_service_sid`, not both"],
+  ],
   urlOf: ({ url }) => url ?? ORIGIN,
   write({ to, text }, { account_sid: account, auth_token: token, from, messaging_service_sid: service, url }) {
     const sender: Record<string, string> = service ? { MessagingServiceSid: service } : { From: from ?? "" };
@@ -58,9 +52,8 @@ interface TwilioAnswer {
   code?: number;
 }
 
-function readMessage(answer: GatewayAnswer): TwilioAnswer | undefined {
-  const value = parseAnswer(answer);
-  return typeof value === "object" && value !== null ? value : undefined;
+function readMessage({ body }: GatewayAnswer): TwilioAnswer | undefined {
+  return parseObject(body);
 }
 
 function describeCode(code: unknown): string {

@@ -1,6 +1,6 @@
 import { type LookupAddress, type RecordWithTtl, Resolver, lookup } from "node:dns";
 import { networkInterfaces } from "node:os";
-import type { Clock, Timer } from "../../../model/clock.ts";
+import { type Clock, createTurns, type Timer } from "../../../model/clock.ts";
 import { codedError, LOOKUP_FAULT } from "../network-fault.ts";
 
 /** Finds all addresses of a name through the system's DNS servers, without libuv's pool of four threads. */
@@ -29,10 +29,7 @@ const OTHER_FAMILY_MS = 1000;
 const NO_SUCH_NAME: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
 export function createAskServers({ clock, candidatesOf, timeoutMs, servers }: AskServersOptions): AskServers {
-  /**
-   * A resolver for each lookup: only then can a lookup be cancelled alone, and changes of the system's servers take
-   * effect.
-   */
+  /** One for each lookup: only so can it be cancelled alone, and changes of the system's servers take effect. */
   function openResolver(): Resolver {
     // The second try gets twice the time of the first.
     const resolver = new Resolver({ timeout: Math.floor(timeoutMs / (2 ** TRIES - 1)), tries: TRIES });
@@ -152,15 +149,7 @@ const TTL_S = 60;
  * too.
  */
 export function createAskSystem(clock: Clock, timeoutMs: number, systemLookup: SystemLookup = lookup): AskServers {
-  const waiting: (() => void)[] = [];
-  let isBusy = false;
-
-  function runNext(): void {
-    const next = isBusy ? undefined : waiting.shift();
-    if (next === undefined) return;
-    isBusy = true;
-    next();
-  }
+  const inTurn = createTurns();
 
   return (name, done) => {
     let isDone = false;
@@ -172,21 +161,20 @@ export function createAskSystem(clock: Clock, timeoutMs: number, systemLookup: S
       if (isDone) return;
       isDone = true;
       deadline.cancel();
-      const at = waiting.indexOf(run);
-      if (at >= 0) waiting.splice(at, 1);
       done(answer);
     }
 
-    function run(): void {
-      systemLookup(name, { all: true }, (error, addresses) => {
-        isBusy = false;
-        finish(error ?? { addresses, ttlS: TTL_S });
-        runNext();
-      });
+    async function run(): Promise<void> {
+      if (isDone) return;
+      await new Promise<void>((resolve) =>
+        systemLookup(name, { all: true }, (error, addresses) => {
+          resolve();
+          finish(error ?? { addresses, ttlS: TTL_S });
+        }),
+      );
     }
 
-    waiting.push(run);
-    runNext();
+    void inTurn(run);
     return { cancel: () => finish(codedError("ECANCELLED", "the lookup was cancelled")) };
   };
 }

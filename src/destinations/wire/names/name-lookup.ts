@@ -5,10 +5,7 @@ import { createWaitingLine, type Waiting } from "../waiting-line.ts";
 import { type Answer, type AskServers, createAskServers, createAskSystem, type SystemLookup } from "./ask.ts";
 import { createHostsFile, createSearchDomains, HOSTS_FILE, RESOLVER_FILE } from "./system-files.ts";
 
-/**
- * Looks up all addresses of a name on behalf of a tenant. Calls `done` once, always asynchronously, unless it is
- * cancelled.
- */
+/** Looks up all addresses of a name for a tenant. Calls `done` once, asynchronously, unless it is cancelled. */
 export type Lookup = (hostname: string, owner: string, done: LookupDone) => Asking | void;
 
 export type LookupDone = (error: Error | null, addresses: readonly LookupAddress[]) => void;
@@ -27,17 +24,11 @@ export interface NameLookupOptions {
   timeoutMs?: number;
   /** For tests: replaces the C library. */
   systemLookup?: SystemLookup | undefined;
-  limits?: Partial<NameLookupLimits> | undefined;
+  limits?: Partial<typeof LIMITS> | undefined;
 }
 
-interface NameLookupLimits {
-  /** Maximum number of running lookups, in all and for one tenant. The rest waits, and tenants take turns. */
-  running: number;
-  runningPerOwner: number;
-  names: number;
-}
-
-const LIMITS: NameLookupLimits = { running: 128, runningPerOwner: 8, names: 10_000 };
+/** Maximum numbers of running lookups and of known names. Further lookups wait, and tenants take turns. */
+const LIMITS = { running: 128, runningPerOwner: 8, names: 10_000 };
 /** Less than the time for connecting. */
 const TIMEOUT_MS = 4000;
 const MIN_TTL_S = 1;
@@ -64,26 +55,14 @@ interface Search {
   isRunning: boolean;
 }
 
-class Place implements Waiting {
-  readonly owner: string;
+/** A search in the waiting line of a tenant. */
+interface Turn extends Waiting {
   readonly search: Search;
-
-  constructor(owner: string, search: Search) {
-    this.owner = owner;
-    this.search = search;
-  }
-
-  get isFinished(): boolean {
-    return this.search.isRunning || this.search.waiters.size === 0;
-  }
 }
 
 export type NameLookup = ReturnType<typeof openNameLookup>;
 
-/**
- * Looks up the names of destinations. Users choose them, and the servers that answer for them may be slow, dead or
- * hostile.
- */
+/** Users choose the names of destinations: the servers that answer for them may be slow, dead or hostile. */
 export function openNameLookup(options: NameLookupOptions) {
   const { clock, hostsFile = HOSTS_FILE, resolverFile = RESOLVER_FILE, timeoutMs = TIMEOUT_MS, servers } = options;
   const limits = { ...LIMITS, ...options.limits };
@@ -99,7 +78,7 @@ export function openNameLookup(options: NameLookupOptions) {
   /** Least recently updated first. */
   const known = new Map<string, Known>();
   const searches = new Map<string, Search>();
-  const line = createWaitingLine<Place>();
+  const line = createWaitingLine<Turn>();
   const running = new Map<Search, { cancel(): void }>();
   const runningOf = new Map<string, number>();
   let isClosed = false;
@@ -108,16 +87,13 @@ export function openNameLookup(options: NameLookupOptions) {
 
   function startNext(): void {
     while (running.size < limits.running) {
-      const place = isClosed ? undefined : line.take(mayRun);
-      if (place === undefined) return;
-      start(place.search, place.owner);
+      const turn = isClosed ? undefined : line.take(mayRun);
+      if (turn === undefined) return;
+      start(turn.search, turn.owner);
     }
   }
 
-  /**
-   * The lookup continues when nobody waits any more: with its answer, a slow name need not be looked up again and
-   * again.
-   */
+  /** Continues when nobody waits any more: so a slow name need not be looked up again and again. */
   function start(search: Search, owner: string): void {
     search.isRunning = true;
     runningOf.set(owner, (runningOf.get(owner) ?? 0) + 1);
@@ -128,7 +104,7 @@ export function openNameLookup(options: NameLookupOptions) {
       if (left > 0) runningOf.set(owner, left);
       else runningOf.delete(owner);
       if (!isClosed) learn(search.name, answer);
-      for (const done of search.waiters) tell(done, answer);
+      for (const done of search.waiters) notify(done, answer);
       startNext();
     });
     running.set(search, asked);
@@ -159,7 +135,13 @@ export function openNameLookup(options: NameLookupOptions) {
     joined.waiters.add(done);
     if (!joined.isRunning && !joined.owners.has(owner)) {
       joined.owners.add(owner);
-      line.push(new Place(owner, joined));
+      line.push({
+        owner,
+        search: joined,
+        get isFinished() {
+          return joined.isRunning || joined.waiters.size === 0;
+        },
+      });
       startNext();
     }
     return {
@@ -185,6 +167,7 @@ export function openNameLookup(options: NameLookupOptions) {
       if (onMachine !== undefined) return later(null, onMachine);
       if (isClosed) return later(codedError(LOOKUP_FAULT, "the gateway stopped"), []);
       if (before !== undefined && clock.now() < before.until) return later(before.error ?? null, before.addresses);
+      // A callback of its own for each request: one may be cancelled while the others wait.
       return join(name, owner, (error, addresses) => done(error, addresses));
     },
     /** Stops all lookups; their callers get an error. */
@@ -192,14 +175,14 @@ export function openNameLookup(options: NameLookupOptions) {
       isClosed = true;
       for (const asked of running.values()) asked.cancel();
       for (const search of searches.values()) {
-        for (const done of search.waiters) tell(done, codedError(LOOKUP_FAULT, "the gateway stopped"));
+        for (const done of search.waiters) notify(done, codedError(LOOKUP_FAULT, "the gateway stopped"));
       }
       searches.clear();
     },
   };
 }
 
-function tell(done: LookupDone, answer: Answer | Error): void {
+function notify(done: LookupDone, answer: Answer | Error): void {
   if (answer instanceof Error) done(answer, []);
   else done(null, answer.addresses);
 }

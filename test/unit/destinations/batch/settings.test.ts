@@ -62,7 +62,7 @@ describe("the settings of a batch", () => {
 
   const findRefusal = async (batchDir: string | undefined, path: string): Promise<string | undefined> => {
     try {
-      await SENDERS.batch(senderServices({ clock: createSystemClock(), batchDir })).rules?.refuse({ path });
+      await SENDERS.batch(senderServices({ clock: createSystemClock(), batchDir })).rules?.check({ path });
       return undefined;
     } catch (error) {
       return (error as Error).message;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findOpen, noteAnswer, type RecipientStates } from "../../../../src/destinations/email/recipients.ts";
+import { findOpen, statesAfter, type RecipientStates } from "../../../../src/destinations/email/recipients.ts";
 import { keepOwnRecord } from "../../../../src/destinations/own-record.ts";
 
 const ALL = ["a@x", "b@x", "c@x"];
@@ -9,7 +9,7 @@ const fault = (address: string, isDeferred: boolean) => ({ address, isDeferred, 
 
 function attempt(earlier: object[], generation: number, isTaken: boolean, faults: ReturnType<typeof fault>[]) {
   const recipients = findOpen(ALL, earlier as Parameters<typeof findOpen>[1], generation);
-  const states: RecipientStates = noteAnswer(recipients, isTaken, faults);
+  const states: RecipientStates = statesAfter(recipients, isTaken, faults);
   return { open: recipients.open, states, record: kept(states) };
 }
 

@@ -139,9 +139,11 @@ describe("the addresses of a name", () => {
       },
     });
     const found = [ask(names, "nas.local"), ask(names, "tv.local")];
+    await new Promise(setImmediate);
     expect([asked, server.asked]).toEqual([["nas.local"], []]);
     waiting.shift()?.();
     expect(await found[0]).toEqual(["192.0.2.8"]);
+    await new Promise(setImmediate);
     expect(asked).toEqual(["nas.local", "tv.local"]);
     waiting.shift()?.();
     expect(await Promise.all([found[1], ask(names, "nas.local")])).toEqual([["192.0.2.8"], ["192.0.2.8"]]);

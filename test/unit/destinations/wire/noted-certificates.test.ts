@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import { openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
-import { createNotedCertificates } from "../../../../src/destinations/wire/guarded-connect.ts";
+import { createKnownCertificates } from "../../../../src/destinations/wire/guarded-connect.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { SERVER_PAIR, TEST_CA } from "../../../support/certificates.ts";
 import { openSinkServer } from "../../../support/sink-server.ts";
@@ -14,7 +14,7 @@ afterEach(async () => {
 describe("certificates of destinations", () => {
   it("are noted by host with their end when a connection is made", async () => {
     const clock = createSystemClock();
-    const certificates = createNotedCertificates(clock);
+    const certificates = createKnownCertificates(clock);
     const sink = await openSinkServer({ tls: SERVER_PAIR });
     opened.push(sink);
     const client = openHttpClient({
@@ -35,9 +35,9 @@ describe("certificates of destinations", () => {
   it("are looked at again after a while, and those of the most recent hosts are kept", () => {
     let now = 0;
     let looks = 0;
-    const certificates = createNotedCertificates({ now: () => now });
+    const certificates = createKnownCertificates({ now: () => now });
     const show = (host: string, end: number) =>
-      certificates.note(host, {
+      certificates.record(host, {
         getPeerCertificate: () => {
           looks++;
           return { valid_to: new Date(end).toUTCString() } as never;

@@ -1,32 +1,30 @@
 import { failed, refused, type Outcome, tooLarge } from "../../model/outcome.ts";
 import { classify, type RetryOn } from "../classify-answer.ts";
+import { viewOf } from "../json.ts";
 import type { HttpResponse, HttpResult } from "../wire/http.ts";
 import type { Verdict } from "./split.ts";
 import type { PostedTo } from "./settings.ts";
 
 /** What an answer means for the rows that were posted. */
-export type Judgement = Verdict & {
+export type BatchResult = Verdict & {
   outcome: Outcome;
   /** The reason that the destination gives. Kept apart from the error, because not everybody may see answers. */
   said?: string | undefined;
 };
 
-/**
- * These statuses concern the request and no row: with the right password, or once the table exists, the rows are
- * accepted.
- */
+/** These concern the request and no row: with the right password, or once the table exists, rows are accepted. */
 const ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 411, 421, 426, 431, 451]);
 const TOO_LARGE = 413;
 const MAX_QUOTED = 300;
 
-export interface JudgeOptions {
+interface BatchFacts {
   retryOn: RetryOn;
   isClickHouse: boolean;
   rowCount: number;
   wall: () => number;
 }
 
-export function judge(result: HttpResult, { retryOn, isClickHouse, rowCount, wall }: JudgeOptions): Judgement {
+export function classifyBatch(result: HttpResult, { retryOn, isClickHouse, rowCount, wall }: BatchFacts): BatchResult {
   const outcome = classify(result, retryOn, wall);
   if (result.kind !== "response") return { verdict: "stopped", outcome };
   const fault = isClickHouse ? findInsertFault(result) : undefined;
@@ -46,7 +44,7 @@ export function judge(result: HttpResult, { retryOn, isClickHouse, rowCount, wal
 }
 
 function quote({ body }: HttpResponse): string | undefined {
-  const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 4 * MAX_QUOTED)).toString("utf8");
+  const text = viewOf(body).toString("utf8", 0, 4 * MAX_QUOTED);
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\ufffd\s]+/gu, " ").trim();
   return line === "" ? undefined : line.slice(0, MAX_QUOTED);
 }
@@ -77,16 +75,12 @@ const ABOUT_A_ROW: ReadonlySet<number> = new Set([
   6, 25, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 169, 321, 349, 376, 407, 441, 467, 469, 675, 676, 691,
 ]);
 
-export interface InsertFault {
-  /** Whether the exception concerns a row, and not the table, the user or the server. */
-  isAboutRow: boolean;
-  /** The number of the row in the exception, from 0. */
-  row: number | undefined;
-}
-
-/** Undefined when the answer contains no exception. An exception may even follow a status of 200. */
-function findInsertFault({ headers, body }: HttpResponse): InsertFault | undefined {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+/**
+ * Undefined when the answer contains no exception. An exception may even follow a status of 200. `isAboutRow`: it concerns
+ * a row, and not the table, the user or the server; `row` is the number of the row, from 0.
+ */
+function findInsertFault({ headers, body }: HttpResponse) {
+  const text = viewOf(body).toString("utf8");
   const code = Number(headers["x-clickhouse-exception-code"] ?? /\bCode: (\d{1,5})\. DB::Exception/.exec(text)?.[1]);
   if (!Number.isInteger(code) || code === 0) return undefined;
   const row = Number(/\(at row (\d{1,9})\)/.exec(text)?.[1]);

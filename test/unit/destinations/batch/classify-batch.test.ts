@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { buildInsertUrl, judge } from "../../../../src/destinations/batch/judge.ts";
+import { buildInsertUrl, classifyBatch } from "../../../../src/destinations/batch/classify-batch.ts";
 
 const RETRY_ON = { statuses: [], sourceStatuses: [], bodyContains: undefined, bodyIs: undefined };
 
 function judged(status: number, body = "", headers: Record<string, string> = {}, more: object = {}) {
   const answer = { kind: "response", status, headers, body: Buffer.from(body), address: "", url: "" } as const;
-  return judge(answer, { retryOn: RETRY_ON, isClickHouse: true, rowCount: 9, wall: () => 0, ...more });
+  return classifyBatch(answer, { retryOn: RETRY_ON, isClickHouse: true, rowCount: 9, wall: () => 0, ...more });
 }
 
 describe("what is answered to a batch", () => {
