@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6, isIP } from "node:net";
-import type { FieldProblem } from "./subscription-rules.ts";
+import { problemAt, problemsIn, type FieldProblem } from "./problems.ts";
 
 /**
  * Undefined when the text is not a URL. Does not use `URL.canParse`: in Node 20, once V8 has optimised it, it rejects
@@ -121,22 +121,15 @@ export function isAllowedIp(address: string, ranges: readonly IpRange[]): boolea
   return bytes !== undefined && ranges.some((range) => isInRange(bytes, range));
 }
 
+export function findRangeProblem(text: string): string | undefined {
+  return parseIpRange(text) === undefined
+    ? "is not a CIDR; write for example 203.0.113.0/24 or 2001:db8::/32"
+    : undefined;
+}
+
 export function checkAllowedIps(texts: readonly string[] | null | undefined, url: string): FieldProblem[] {
-  if (texts === undefined || texts === null) return [];
-  const problems = texts.flatMap((text, index) =>
-    parseIpRange(text) === undefined
-      ? [
-          {
-            field: `allowed_ips[${index}]`,
-            message: "is not a CIDR; write for example 203.0.113.0/24 or 2001:db8::/32",
-          },
-        ]
-      : [],
-  );
-  const host = parseUrl(url)?.hostname.replace(/^\[|\]$/g, "");
-  if (problems.length > 0 || host === undefined) return problems;
-  if (isIP(host) === 0 || isAllowedIp(host, parseAllowedIps(texts))) return [];
-  return [
-    { field: "allowed_ips", message: `does not contain ${host}, the address in the url: nothing could be delivered` },
-  ];
+  const problems = problemsIn("allowed_ips", texts, findRangeProblem);
+  const host = parseUrl(url)?.hostname.replace(/^\[|\]$/g, "") ?? "";
+  if (!texts || problems.length > 0 || isIP(host) === 0 || isAllowedIp(host, parseAllowedIps(texts))) return problems;
+  return problemAt("allowed_ips", `does not contain ${host}, the address in the url: nothing could be delivered`);
 }

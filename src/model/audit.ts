@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, hkdfSync, sign, verify } from "node:crypto";
 import { toEd25519Key } from "./signature.ts";
-import { PosthornError } from "./errors.ts";
+import { invalidField } from "./errors.ts";
 
 /**
  * One entry as it is hashed. The changed data is stored beside it, so that it can be erased without breaking the chain.
@@ -124,8 +124,8 @@ export function createAuditKey(seedHex: string): AuditKey {
 export function createAuditVerifier(publicKey: string): AuditKey["verify"] {
   const bytes = Buffer.from(publicKey.slice(PUBLIC_PREFIX.length), "base64");
   if (!publicKey.startsWith(PUBLIC_PREFIX) || bytes.length !== SEED_BYTES) {
-    throw new PosthornError(
-      "invalid_field",
+    throw invalidField(
+      undefined,
       `The public key of an audit log is ${PUBLIC_PREFIX} followed by the base64 of 32 bytes.`,
     );
   }

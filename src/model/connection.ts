@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { parseUrl } from "./addresses.ts";
+import { problemAt, type FieldProblem } from "./problems.ts";
 
 /** A connection to a broker: sources pull from it and subscriptions publish to it. */
 
@@ -114,13 +115,11 @@ type Address = (typeof ADDRESSES)[BrokerKind][number];
 const OF_AMQP = ["topology", "management_url"] as const;
 
 /** Problems of the fields, alone and combined. Messages repeat no value, because values hold passwords. */
-export function checkConnectionInput(
-  input: ConnectionInput,
-): { field: Address | (typeof OF_AMQP)[number]; message: string }[] {
+export function checkConnectionInput(input: ConnectionInput): FieldProblem[] {
   const misplaced = input.kind === "amqp" ? undefined : OF_AMQP.find((field) => input[field] !== undefined);
-  if (misplaced !== undefined) return [{ field: misplaced, message: "is for amqp only; leave it out" }];
+  if (misplaced !== undefined) return problemAt(misplaced, "is for amqp only; leave it out");
   if (input.management_url !== undefined && !/^https?:$/.test(parseUrl(input.management_url)?.protocol ?? "")) {
-    return [{ field: "management_url", message: "is not a URL; write for example https://host:15671" }];
+    return problemAt("management_url", "is not a URL; write for example https://host:15671");
   }
   const wanted: readonly Address[] = ADDRESSES[input.kind];
   const given = Object.values(ADDRESSES)
@@ -128,14 +127,12 @@ export function checkConnectionInput(
     .filter((field) => input[field] !== undefined);
   const foreign = given.find((field) => !wanted.includes(field));
   if (foreign !== undefined) {
-    return [{ field: foreign, message: `cannot be used with ${input.kind}; set ${wanted.join(" or ")}` }];
+    return problemAt(foreign, `cannot be used with ${input.kind}; set ${wanted.join(" or ")}`);
   }
   const [field, second] = new Set(given);
-  if (field === undefined) return [{ field: wanted[0] ?? "url", message: `set ${wanted.join(" or ")}` }];
-  if (second !== undefined)
-    return [{ field: second, message: `cannot be set together with ${field}; set only one of them` }];
-  const message = findAddressProblem(input.kind, field, input[field] ?? "");
-  return message === undefined ? [] : [{ field, message }];
+  if (field === undefined) return problemAt(wanted[0] ?? "url", `set ${wanted.join(" or ")}`);
+  if (second !== undefined) return problemAt(second, `cannot be set together with ${field}; set only one of them`);
+  return problemAt(field, findAddressProblem(input.kind, field, input[field] ?? ""));
 }
 
 /** The settings without the address: for the connection named `default` the environment may set the address. */
@@ -166,14 +163,12 @@ export function findAddressProblem(kind: BrokerKind, field: Address, text: strin
 }
 
 function findConnectionStringProblem(kind: BrokerKind, text: string): string | undefined {
-  if (kind === "azure-service-bus") {
-    const isBus = /(?:^|;)\s*Endpoint\s*=\s*sb:\/\//i.test(text);
-    return isBus
-      ? undefined
-      : "is not a connection string of Azure Service Bus, which has Endpoint=sb://NAME.servicebus.windows.net/";
+  if (kind !== "azure-service-bus") {
+    const isStorage = /(?:^|;)\s*(?:AccountName|QueueEndpoint|UseDevelopmentStorage)\s*=/i.test(text);
+    return isStorage ? undefined : "is not a connection string of Azure Storage, which has an AccountName";
   }
-  const isStorage = /(?:^|;)\s*(?:AccountName|QueueEndpoint|UseDevelopmentStorage)\s*=/i.test(text);
-  return isStorage ? undefined : "is not a connection string of Azure Storage, which has an AccountName";
+  if (/(?:^|;)\s*Endpoint\s*=\s*sb:\/\//i.test(text)) return undefined;
+  return "is not a connection string of Azure Service Bus, which has Endpoint=sb://NAME.servicebus.windows.net/";
 }
 
 /**

@@ -4,6 +4,7 @@ import { isGatewayEventType } from "./pattern.ts";
 import { isDeeperThan } from "./json.ts";
 import { EventTypeMask } from "./masking.ts";
 import { oneOf, withDefault } from "./shape.ts";
+import { problemAt, type FieldProblem } from "./problems.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /** An event type in the registry: what the event means, who publishes it, who consumes it, and its payload's schema. */
@@ -127,52 +128,34 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set(["export", "import"]);
 /** Maximum nesting of a schema or an example, wherever it comes from. */
 export const MAX_JSON_DEPTH = 64;
 
-export interface EventTypeProblem {
-  field: string;
-  message: string;
-}
-
 /** Rules that the input's schema cannot express. Whether the JSON Schemas compile is checked elsewhere. */
-export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
-  const problems: EventTypeProblem[] = [];
-  if (isGatewayEventType(input.name)) {
-    problems.push({
-      field: "name",
-      message: `${input.name} is a type of the gateway's own events; choose another name`,
-    });
-  }
-  if (RESERVED_NAMES.has(input.name)) {
-    problems.push({ field: "name", message: `${input.name} is the name of a route; choose another name` });
-  }
-  if (input.deprecated_at !== undefined && input.status !== "deprecated") {
-    problems.push({ field: "deprecated_at", message: "needs `status: deprecated` too" });
-  }
-  if (input.deprecated_at !== undefined && Number.isNaN(Date.parse(input.deprecated_at))) {
-    problems.push({
-      field: "deprecated_at",
-      message: "is not an RFC 3339 time; write for example 2026-01-31T12:00:00Z",
-    });
-  }
-  if (input.replaced_by === input.name) {
-    problems.push({ field: "replaced_by", message: "must be another event type" });
-  }
-  const seen = new Map<string, number>();
-  for (const [index, { version, schema, example }] of (input.versions ?? []).entries()) {
-    for (const [part, value] of Object.entries({ schema, example })) {
-      if (!isDeeperThan(value, MAX_JSON_DEPTH)) continue;
-      const message = `is nested more than ${MAX_JSON_DEPTH} levels deep`;
-      problems.push({ field: `versions[${index}].${part}`, message });
-    }
-    const first = seen.get(version);
-    if (first !== undefined) {
-      problems.push({
-        field: `versions[${index}].version`,
-        message: `is the same as the version of versions[${first}]`,
-      });
-    }
-    seen.set(version, first ?? index);
-  }
-  return problems;
+export function checkEventTypeInput(input: EventTypeInput): FieldProblem[] {
+  const { name, deprecated_at: deprecatedAt, versions = [] } = input;
+  const isGateways = isGatewayEventType(name);
+  return [
+    ...problemAt("name", isGateways && `${name} is a type of the gateway's own events; choose another name`),
+    ...problemAt("name", RESERVED_NAMES.has(name) && `${name} is the name of a route; choose another name`),
+    ...problemAt(
+      "deprecated_at",
+      deprecatedAt !== undefined && input.status !== "deprecated" && "needs `status: deprecated` too",
+    ),
+    ...problemAt(
+      "deprecated_at",
+      deprecatedAt !== undefined &&
+        Number.isNaN(Date.parse(deprecatedAt)) &&
+        "is not an RFC 3339 time; write for example 2026-01-31T12:00:00Z",
+    ),
+    ...problemAt("replaced_by", input.replaced_by === name && "must be another event type"),
+    ...versions.flatMap(({ version, schema, example }, index) => {
+      const [field, message] = [`versions[${index}]`, `is nested more than ${MAX_JSON_DEPTH} levels deep`];
+      const first = versions.findIndex((one) => one.version === version);
+      return [
+        ...problemAt(`${field}.schema`, isDeeperThan(schema, MAX_JSON_DEPTH) && message),
+        ...problemAt(`${field}.example`, isDeeperThan(example, MAX_JSON_DEPTH) && message),
+        ...problemAt(`${field}.version`, first < index && `is the same as the version of versions[${first}]`),
+      ];
+    }),
+  ];
 }
 
 const PARTS = /[0-9]+|[^0-9.]+/g;

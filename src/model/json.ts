@@ -1,4 +1,4 @@
-import { PosthornError } from "./errors.ts";
+import { invalidField } from "./errors.ts";
 
 /** Finds values in JSON as byte ranges, so that they can be kept exactly as they were sent. */
 
@@ -181,8 +181,8 @@ function scalarText(json: Buffer, { start, end }: Span): string | undefined {
 export function parsePointer(text: string): readonly string[] {
   if (text === "") return [];
   if (!text.startsWith("/") || /~(?![01])/.test(text)) {
-    throw new PosthornError(
-      "invalid_field",
+    throw invalidField(
+      undefined,
       `"${text}" is not a JSON Pointer. Write it as /name/0/name, with ~1 for "/" and ~0 for "~" inside a name.`,
     );
   }

@@ -8,8 +8,8 @@ const POINTER = "(/([^~/]|~[01])*)+";
 const MAX_PLACES = 50;
 
 function places(pattern: string, description: string) {
-  const Place = Type.String({ pattern, maxLength: 512, hint: 'give a JSON Pointer, such as "/customer/email"' });
-  return Type.Array(Place, { maxItems: MAX_PLACES, description });
+  const Pointer = Type.String({ pattern, maxLength: 512, hint: 'give a JSON Pointer, such as "/customer/email"' });
+  return Type.Array(Pointer, { maxItems: MAX_PLACES, description });
 }
 
 export const SourceMask = places(

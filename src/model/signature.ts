@@ -9,7 +9,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import type { Random } from "./clock.ts";
-import { PosthornError } from "./errors.ts";
+import { invalidField, PosthornError } from "./errors.ts";
 
 /** How deliveries are signed: with the seed's header, and with Standard Webhooks. */
 
@@ -34,9 +34,11 @@ export function createSecret(random: Random): string {
  */
 export function decodeSecret(secret: string): Buffer {
   if (secret.startsWith(SECRET_PREFIX)) return decodePrefixed(secret);
-  if (ED25519_PREFIX.test(secret)) throw refuse("whsk_… and whpk_… are ed25519 keys and cannot be used as a secret.");
+  if (ED25519_PREFIX.test(secret))
+    throw invalidField("secret", "whsk_… and whpk_… are ed25519 keys and cannot be used as a secret.");
   if (!PLAIN_SECRET.test(secret)) {
-    throw refuse(
+    throw invalidField(
+      "secret",
       `A secret is ${SECRET_PREFIX} followed by base64, or a text of ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} ` +
         "printable characters.",
     );
@@ -50,15 +52,12 @@ function decodePrefixed(secret: string): Buffer {
   const isWellFormed = secret.length <= 100 && BASE64.test(text);
   const key = Buffer.from(isWellFormed ? text : "", "base64");
   if (key.length < MIN_SECRET_BYTES || key.length > MAX_SECRET_BYTES) {
-    throw refuse(
+    throw invalidField(
+      "secret",
       `After ${SECRET_PREFIX} there must be the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes.`,
     );
   }
   return key;
-}
-
-function refuse(message: string): PosthornError {
-  return new PosthornError("invalid_field", message, { field: "secret" });
 }
 
 export interface Signer {

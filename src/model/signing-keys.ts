@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Random } from "./clock.ts";
 import { createEd25519Key, createSecret } from "./signature.ts";
 import { PosthornError } from "./errors.ts";
+import { secretInUse } from "./secrets.ts";
 
 /**
  * The keys that a subscription signs with, and how they change. A rotation adds a new secret beside the old one. The
@@ -111,13 +112,7 @@ export function startRotation(keys: SigningKeys, { secret, overlapMs, force }: R
     );
   }
   if (keys.secrets.some((live) => live.secret === secret)) {
-    throw new PosthornError(
-      "invalid_field",
-      "secret is already in use. Choose another, or leave it out to generate one.",
-      {
-        field: "secret",
-      },
-    );
+    throw secretInUse();
   }
   const [old] = keys.secrets;
   if (overlapMs === 0 || old === undefined) return replaceSecret(keys, secret, now);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Type, type Static, type TObject } from "typebox";
-import { type IpRange, parseIpRange } from "./addresses.ts";
+import { findRangeProblem, type IpRange } from "./addresses.ts";
 import { type Pattern, isGatewayEventType, parsePattern } from "./pattern.ts";
 import type { SecretForm } from "./secrets.ts";
 import { SourceMask, type MaskPointer, type MaskRules } from "./masking.ts";
@@ -8,7 +8,7 @@ import { changeOf, oneOf, orNull, TenantId, withDefault } from "./shape.ts";
 import { isDeeperThan } from "./json.ts";
 import { findFault } from "./errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
-import type { FieldProblem } from "./subscription-rules.ts";
+import { findControl, problemAt, problemsIn, type FieldProblem } from "./problems.ts";
 
 /** Words with dots between them: a name is part of event types, and with an ending the name of a file. */
 export const SOURCE_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$";
@@ -26,7 +26,7 @@ export function eraseSourceName(name: string): string {
   return `erased:${createHash("sha256").update(name).digest("hex")}`;
 }
 
-const Place = Type.String({
+const RequestField = Type.String({
   pattern: "^(header:[A-Za-z0-9-]{1,64}|body:(/([^~/]|~[01])*)*)$",
   maxLength: 512,
   description: "`header:NAME` or `body:/json/pointer`",
@@ -108,9 +108,9 @@ export const SourceInput = Type.Object(
       }),
       "webhook.{source}",
     ),
-    id_from: Type.Optional(Type.With(Place, { examples: ["body:/id"] })),
-    ordering_key_from: Type.Optional(Place),
-    priority_from: Type.Optional(Place),
+    id_from: Type.Optional(Type.With(RequestField, { examples: ["body:/id"] })),
+    ordering_key_from: Type.Optional(RequestField),
+    priority_from: Type.Optional(RequestField),
     only: withDefault(
       orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
         description: "Patterns of the event types that are accepted, with or without the kind's name in front",
@@ -159,8 +159,8 @@ export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id" | Remo
 };
 type Removable = (typeof REMOVABLE)[number];
 
-/** The place of a value in a request. */
-export type Place = { in: "header"; name: string } | { in: "body"; pointer: readonly string[] };
+/** Where a value is in a request. */
+export type RequestField = { in: "header"; name: string } | { in: "body"; pointer: readonly string[] };
 
 /** The rules that are needed to declare a source of a kind; `sources/` has the rest. */
 export interface SourceKindRules {
@@ -212,9 +212,9 @@ export interface Source {
   eventType: string;
   /** The template for types that the kind finds in a request; undefined when the type is used unchanged. */
   typeTemplate: string | undefined;
-  idFrom: Place | undefined;
-  orderingKeyFrom: Place | undefined;
-  priorityFrom: Place | undefined;
+  idFrom: RequestField | undefined;
+  orderingKeyFrom: RequestField | undefined;
+  priorityFrom: RequestField | undefined;
   /** The places to read from a body: first those of the kind, then the ones above. */
   pointers: readonly (readonly string[])[];
   only: readonly Pattern[] | undefined;
@@ -263,31 +263,32 @@ interface SourceSettings {
 
 /** Rules for a source that a JSON Schema cannot express; the API and the configuration share them. */
 
-const CONTROL = /[\p{Cc}\p{Cs}]/u;
 const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
 const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/(\*|[a-z0-9!#$&^_.+-]+)$/;
 const MAX_DEPTH = 32;
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 export function checkSourceInput(input: SourceInput): FieldProblem[] {
+  const { tenant_id: tenantId = "", auth, secrets = [] } = input;
   return [
-    ...checkText(input),
-    ...checkEventType(input),
-    ...checkEach("allowed_ips", input.allowed_ips, (text) =>
-      parseIpRange(text) === undefined ? "is not a CIDR; write for example 203.0.113.0/24 or 2001:db8::/32" : undefined,
-    ),
-    ...checkEach("content_types", input.content_types, (text) =>
+    ...problemAt("tenant_id", findControl(tenantId)),
+    ...problemAt("auth.token", findControl(auth?.token ?? "")),
+    ...problemsIn("secrets", secrets, findControl),
+    ...problemAt("secrets", new Set(secrets).size < secrets.length && "contains the same secret twice"),
+    ...problemAt("event_type", findTypeProblem(input)),
+    ...problemsIn("allowed_ips", input.allowed_ips, findRangeProblem),
+    ...problemsIn("content_types", input.content_types, (text) =>
       MEDIA_TYPE.test(text.toLowerCase()) ? undefined : "is not a media type; write application/json, or text/*",
     ),
-    ...checkEach("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
-    ...checkEach("mask", input.mask, (place) => describeMasked(place, input)),
-    ...checkDocument("options", input.options),
-    ...checkDocument("manifest", input.manifest),
+    ...problemsIn("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
+    ...problemsIn("mask", input.mask, (place) => findMaskProblem(place, input)),
+    ...problemAt("options", findDocumentProblem(input.options)),
+    ...problemAt("manifest", findDocumentProblem(input.manifest)),
   ];
 }
 
 /** Ids and ordering keys are stored unmasked, so their places cannot be masked. */
-function describeMasked(place: string, { id_from: id, ordering_key_from: key }: SourceInput): string | undefined {
+function findMaskProblem(place: string, { id_from: id, ordering_key_from: key }: SourceInput): string | undefined {
   const masked = place.startsWith("header:") ? place.toLowerCase() : `body:${place}`;
   const isWithin = (from: string | undefined) =>
     from !== undefined && (from.toLowerCase() === masked || from === masked || from.startsWith(`${masked}/`));
@@ -297,52 +298,21 @@ function describeMasked(place: string, { id_from: id, ordering_key_from: key }: 
     : undefined;
 }
 
-function checkText(input: SourceInput): FieldProblem[] {
-  const message = "must not contain control characters";
-  const problems: FieldProblem[] = [];
-  if (CONTROL.test(input.tenant_id ?? "")) problems.push({ field: "tenant_id", message });
-  if (CONTROL.test(input.auth?.token ?? "")) problems.push({ field: "auth.token", message });
-  const secrets = input.secrets ?? [];
-  problems.push(...checkEach("secrets", secrets, (text) => (CONTROL.test(text) ? message : undefined)));
-  if (new Set(secrets).size < secrets.length)
-    problems.push({ field: "secrets", message: "contains the same secret twice" });
-  return problems;
-}
-
-function checkEventType({ name, kind = GENERIC_KIND, event_type: template }: SourceInput): FieldProblem[] {
-  const field = "event_type";
+function findTypeProblem({ name, kind = GENERIC_KIND, event_type: template }: SourceInput): string | undefined {
   const asIs = (template ?? "webhook.{source}").replaceAll("{source}", name);
   if (kind === GENERIC_KIND && asIs.includes("{type}")) {
-    return [{ field, message: "contains {type}, but a generic source finds no type in a request" }];
+    return "contains {type}, but a generic source finds no type in a request";
   }
   const type = asIs.replaceAll("{type}", "type");
-  const problems: FieldProblem[] = [];
   if (!EVENT_TYPE.test(type) || type.length > EVENT_TYPE_MAX_LENGTH) {
-    const message = "is not an event type: write words of letters, digits, _ and - with dots between them";
-    problems.push({ field, message });
+    return "is not an event type: write words of letters, digits, _ and - with dots between them";
   }
-  if (isGatewayEventType(type)) {
-    problems.push({ field, message: "is a type of the gateway's own events; choose another type" });
-  }
-  return problems;
+  return isGatewayEventType(type) ? "is a type of the gateway's own events; choose another type" : undefined;
 }
 
-function checkEach(
-  field: string,
-  texts: readonly string[] | null | undefined,
-  findProblem: (text: string) => string | undefined,
-): FieldProblem[] {
-  return (texts ?? []).flatMap((text, index) => {
-    const message = findProblem(text);
-    return message === undefined ? [] : [{ field: `${field}[${index}]`, message }];
-  });
-}
-
-function checkDocument(field: string, value: unknown): FieldProblem[] {
-  if (isDeeperThan(value, MAX_DEPTH)) return [{ field, message: `is nested more than ${MAX_DEPTH} levels deep` }];
-  if (typeof value === "string" && CONTROL.test(value)) {
-    return [{ field, message: "must not contain control characters" }];
-  }
-  const size = JSON.stringify(value ?? null).length;
-  return size > MAX_DOCUMENT_BYTES ? [{ field, message: `is larger than ${MAX_DOCUMENT_BYTES / 1024} KB` }] : [];
+function findDocumentProblem(value: unknown): string | undefined {
+  if (isDeeperThan(value, MAX_DEPTH)) return `is nested more than ${MAX_DEPTH} levels deep`;
+  const problem = typeof value === "string" ? findControl(value) : undefined;
+  const isLarge = JSON.stringify(value ?? null).length > MAX_DOCUMENT_BYTES;
+  return problem ?? (isLarge ? `is larger than ${MAX_DOCUMENT_BYTES / 1024} KB` : undefined);
 }

@@ -1,26 +1,20 @@
 import { parseUrl } from "./addresses.ts";
-import type { FieldProblem } from "./subscription-rules.ts";
+import { problemAt, type FieldProblem } from "./problems.ts";
 import type { TargetInput, HealthPlace } from "./target.ts";
 import { type SubscriptionInput, DEFAULT_KIND, type RetryPolicySpec } from "./subscription.ts";
 
 /** Rules for targets that a JSON Schema cannot express. */
 
 export function checkTargetInput(input: TargetInput): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  if (isPresetName(input.name)) {
-    problems.push({ field: "name", message: "is the name of a preset; choose another name, and set `preset: n8n`" });
-  }
-  if (input.preset !== undefined && input.url === undefined && input.health_url === undefined) {
-    problems.push({ field: "preset", message: "needs url, so that its health can be checked, or health_url" });
-  }
-  for (const field of ["url", "health_url"] as const) {
-    const url = input[field];
-    if (url !== undefined && parseUrl(url) === undefined) problems.push({ field, message: "is not a URL" });
-  }
-  if (input.description?.includes("\0") === true) {
-    problems.push({ field: "description", message: "must not contain NUL" });
-  }
-  return problems;
+  const { name, preset, url, health_url: healthUrl, description } = input;
+  const isUnchecked = preset !== undefined && url === undefined && healthUrl === undefined;
+  return [
+    ...problemAt("name", isPresetName(name) && "is the name of a preset; choose another name, and set `preset: n8n`"),
+    ...problemAt("preset", isUnchecked && "needs url, so that its health can be checked, or health_url"),
+    ...problemAt("url", url !== undefined && parseUrl(url) === undefined && "is not a URL"),
+    ...problemAt("health_url", healthUrl !== undefined && parseUrl(healthUrl) === undefined && "is not a URL"),
+    ...problemAt("description", description?.includes("\0") === true && "must not contain NUL"),
+  ];
 }
 
 type Named = Pick<SubscriptionInput, "name" | "target">;

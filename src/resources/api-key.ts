@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField } from "../model/errors.ts";
 import type { Scope } from "../model/scopes.ts";
 import type { RecordChange } from "../store/port/records.ts";
 import type { Resource, LiveRecord } from "./resource.ts";
@@ -99,7 +99,7 @@ export function createApiKey(options: {
 }): { key: string; made: ApiKey } {
   const { id, name, scopes, tenantId, createdAt, expiresAt } = options;
   // An empty id would create a key that is bound to no tenant.
-  if (tenantId === "") throw new PosthornError("invalid_field", "The id of a tenant cannot be empty.");
+  if (tenantId === "") throw invalidField(undefined, "The id of a tenant cannot be empty.");
   const key = `phk_${randomBytes(32).toString("base64url")}`;
   const prefix = key.slice(0, SHOWN_CHARACTERS);
   const made = {

@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../model/clock.ts";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField, PosthornError } from "../model/errors.ts";
 import type { LinkTheme } from "../model/portal-theme.ts";
 import { createTokenBucket } from "../model/token-bucket.ts";
 import { createApiKey, hashApiKey, KEYS, type ApiKey } from "./api-key.ts";
@@ -336,13 +336,7 @@ function markOf(hash: Buffer): string {
 
 function rejectOtherTenant(known: ApiKey, tenantId: string | undefined): void {
   if (tenantId === known.tenantId) return;
-  throw new PosthornError(
-    "invalid_field",
-    `tenant_id: it belongs to ${known.tenantId ?? "none"} and cannot be changed.`,
-    {
-      field: "tenant_id",
-    },
-  );
+  throw invalidField("tenant_id", `tenant_id: it belongs to ${known.tenantId ?? "none"} and cannot be changed.`);
 }
 
 function tooManyKeys(tenantId: string | undefined, limit: number, used: number): PosthornError {

@@ -1,6 +1,6 @@
 import type { RecordKind, StoredRecord, RecordKey } from "../store/port/records.ts";
-import { PosthornError } from "../model/errors.ts";
-import type { FieldProblem } from "../model/subscription-rules.ts";
+import { invalidField, PosthornError } from "../model/errors.ts";
+import type { FieldProblem } from "../model/problems.ts";
 
 /** What the registry must know about a kind of thing that users configure. The code that changes it has its rules. */
 export interface Resource<Thing> {
@@ -169,7 +169,7 @@ function keyText(id: string, tenantId: string): string {
 export function rejectProblems([problem]: readonly FieldProblem[], end = ""): void {
   if (problem === undefined) return;
   const { field, message } = problem;
-  throw new PosthornError("invalid_field", `${field}: ${message}${end}`, { field });
+  throw invalidField(field, `${field}: ${message}${end}`);
 }
 
 /** The version that a client has seen (RFC 9110 §13), so that two clients do not undo each other's changes. */

@@ -7,7 +7,7 @@ import {
   type TenantInput,
   type TenantSettings,
 } from "../model/tenant.ts";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField, PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
 import { presentRetention, readRetention } from "../model/retention.ts";
 import type { ManagedBy } from "../model/subscription.ts";
@@ -221,9 +221,7 @@ function settingsOf({ id, name, contactEmail, contacts, status }: Omit<Tenant, "
 function checkContacts(contacts: readonly ContactInput[]): readonly ContactInput[] {
   const at = contacts.findIndex((contact) => toContact(contact) === undefined);
   if (at < 0) return contacts;
-  throw new PosthornError("invalid_field", `contacts[${at}]: give one of email, phone and url, and only one.`, {
-    field: "contacts",
-  });
+  throw invalidField("contacts", `contacts[${at}]: give one of email, phone and url, and only one.`);
 }
 
 export function quotasOf({ quotas }: Pick<Tenant, "quotas">): Required<QuotasInput> {

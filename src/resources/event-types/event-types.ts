@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import {
   checkEventTypeInput,
   compareVersions,
@@ -290,7 +290,7 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 function invalid(field: string, message: string): PosthornError {
-  return new PosthornError("invalid_field", `${field} ${message}.`, { field });
+  return invalidField(field, `${field} ${message}.`);
 }
 
 function throwNamed(error: unknown, name: string): never {

@@ -4,7 +4,7 @@ import {
   type Source,
   type SourceKindRules,
   type HiddenTexts,
-  type Place,
+  type RequestField,
   type SourceGate,
   SourceInput,
 } from "../../model/source.ts";
@@ -160,9 +160,8 @@ export function toSource(
 ): Source {
   const { shown, auth, options, pathToken } = state;
   const set = fillIn(SourceInput.properties, shown);
-  const places = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parsePlace);
-  const [idFrom, orderingKeyFrom, priorityFrom] = places;
-  const bodyPlaces = places.filter((place) => place?.in === "body").map(({ pointer }) => pointer);
+  const fields = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parseField);
+  const [idFrom, orderingKeyFrom, priorityFrom] = fields;
   const only = shown.only ?? kind?.only;
   const secrets = state.secrets.map(({ secret }) => secret);
   return {
@@ -178,7 +177,7 @@ export function toSource(
     idFrom,
     orderingKeyFrom,
     priorityFrom,
-    pointers: [...(kind?.pointers ?? []), ...bodyPlaces],
+    pointers: [...(kind?.pointers ?? []), ...fields.flatMap((field) => (field?.in === "body" ? [field.pointer] : []))],
     only: only?.map(parsePattern),
     answerWithinMs: set.answer_within === null ? undefined : set.answer_within * 1000,
     queuedStatus: set.kind === GENERIC_KIND ? 202 : (kind?.queuedStatus ?? 200),
@@ -232,7 +231,7 @@ export function maskOptions(options: Readonly<Record<string, unknown>>): Record<
   return Object.fromEntries(entries.map(([name, value]) => [name, isCredentialOption(name) ? MASK : value]));
 }
 
-function parsePlace(text: string | undefined): Place | undefined {
+function parseField(text: string | undefined): RequestField | undefined {
   if (text === undefined) return undefined;
   const [where, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
   return where === "header" ? { in: "header", name: rest.toLowerCase() } : { in: "body", pointer: parsePointer(rest) };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsIn, templatesIn, type DestinationKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/destination-kind.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SharedSettings, type SubscriptionInput } from "../../model/subscription.ts";
 import type { CredentialsBy, KeptSubscription } from "./subscription-record.ts";
@@ -160,10 +160,9 @@ export function rejectFrequentChecks(given: Checked, stored: Checked, boundTo: s
   if (boundTo === undefined || typeof seconds !== "number" || seconds >= MIN_BOUND_S) return;
   const health = healthOf(given);
   if (seconds === stored.health_interval_s && (health === undefined || health === healthOf(stored))) return;
-  throw new PosthornError(
-    "invalid_field",
+  throw invalidField(
+    "health_interval_s",
     `health_interval_s: ${seconds} is too often. With a key or link of a tenant it is at least ${MIN_BOUND_S}.`,
-    { field: "health_interval_s" },
   );
 }
 

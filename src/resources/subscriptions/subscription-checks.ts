@@ -9,10 +9,11 @@ import {
   templatesIn,
 } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/destination-kind.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { checkFallback, checkNoEvents, checkUsedFallback, findForwardRival } from "../../model/forward-rules.ts";
 import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
-import { checkSharedSettings, type FieldProblem } from "../../model/subscription-rules.ts";
+import { problemAt, type FieldProblem } from "../../model/problems.ts";
+import { checkSharedSettings } from "../../model/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-rules.ts";
 import type { Draft } from "../draft.ts";
@@ -51,12 +52,14 @@ function checkTarget(
   const { target } = input;
   if (!target || isPresetName(target)) return [];
   if (findShared(options, input, draft) === undefined) {
-    const message = `"${target}" is neither n8n nor a target of ${ownerOf(input)}. Create it first, with POST /api/v1/targets`;
-    return [{ field: "target", message }];
+    return problemAt(
+      "target",
+      `"${target}" is neither n8n nor a target of ${ownerOf(input)}. Create it first, with POST /api/v1/targets`,
+    );
   }
   const field = findHealthSetting(input, kind) ?? THRESHOLDS.find((name) => input[name] !== undefined);
-  const message = `${target} is shared; set it there, for all subscriptions that send to it`;
-  return field === undefined ? [] : [{ field, message }];
+  const isSet = field !== undefined;
+  return problemAt(field ?? "", isSet && `${target} is shared; set it there, for all subscriptions that send to it`);
 }
 
 /** The target that it shares with others. */
@@ -168,7 +171,7 @@ export function rejectOverQuota(quota: number | undefined, tenantId: string, use
 export function rejectOtherKind(input: { kind?: string }, known: { kind?: string }): void {
   const kind = known.kind ?? DEFAULT_KIND;
   if ((input.kind ?? DEFAULT_KIND) === kind) return;
-  rejectProblems([{ field: "kind", message: `it is ${kind} and cannot be changed. Create another subscription` }], ".");
+  throw invalidField("kind", `kind: it is ${kind} and cannot be changed. Create another subscription.`);
 }
 
 /** A release with more kinds wrote it, and its settings may mean something else there. */

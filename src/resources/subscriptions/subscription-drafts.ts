@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsIn, withSettings } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/destination-kind.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../model/event.ts";
 import { checkHeld, type HoldingSource } from "../../model/hold-rules.ts";
 import { stableId } from "../../model/ids.ts";
@@ -14,7 +14,7 @@ import {
   type SubscriptionStatus,
 } from "../../model/subscription.ts";
 import type { TargetInput } from "../../model/target.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import type { FieldProblem } from "../../model/problems.ts";
 import { type Collection, checkIfMatch, rejectProblems } from "../resource.ts";
 import { rejectManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
@@ -197,8 +197,7 @@ export function createSubscriptionDrafts(
       if (isDeepStrictEqual(one.retryPolicy, known.derive(entry).retryPolicy)) continue;
       const [problem] = checkHolding(draft, one, entries.map(known.derive));
       if (problem === undefined) continue;
-      const message = `for the subscription "${one.name}": ${problem.message}`;
-      rejectProblems([{ field: "preset", message }], ".");
+      throw invalidField("preset", `preset: for the subscription "${one.name}": ${problem.message}.`);
     }
   }
 
@@ -308,7 +307,7 @@ function rejectOtherOwner(input: SubscriptionInput, { tenantId }: KeptEntry): vo
   const field =
     given !== tenantId ? "tenant_id" : tenants !== null && tenantId !== GATEWAY_TENANT ? "tenants" : undefined;
   if (field === undefined) return;
-  rejectProblems([{ field, message: `it belongs to ${tenantId}, which cannot be changed` }], ".");
+  throw invalidField(field, `${field}: it belongs to ${tenantId}, which cannot be changed.`);
 }
 
 const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };

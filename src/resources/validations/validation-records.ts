@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import {
   VALIDATION_FORMATS,
   VALIDATION_LIMITS,
@@ -199,9 +199,11 @@ export async function openStoredValidations(options: StoredValidationsOptions) {
         if ((await findLatest(endpoint)) === undefined) throw notFound(endpoint);
         const latest = await getLatest(endpoint, ifMatch);
         const earlier = await findVersion(endpoint, version);
-        if (earlier === undefined) throw invalidVersion(`${endpoint} has no version ${version}`);
+        if (earlier === undefined) throw invalidField("version", `version: ${endpoint} has no version ${version}.`);
         const { format, document } = earlier;
-        if (document === undefined) throw invalidVersion(`version ${version} of ${endpoint} is a deletion; use DELETE`);
+        if (document === undefined) {
+          throw invalidField("version", `version: version ${version} of ${endpoint} is a deletion; use DELETE.`);
+        }
         return put(draft, { endpoint, format, document, by }, latest, version);
       });
       return { entry: pending.entry, latestVersion };
@@ -286,10 +288,6 @@ function invalid(endpoint: string, fault: string): PosthornError {
     `The validation of ${endpoint} ${fault}. The previous one stays in force.`,
     { details: { endpoint, reason: fault } },
   );
-}
-
-function invalidVersion(message: string): PosthornError {
-  return new PosthornError("invalid_field", `version: ${message}.`, { field: "version" });
 }
 
 export function notFound(endpoint: string, format?: ValidationFormat): PosthornError {
