@@ -7,6 +7,7 @@ import {
   type AlertRuleName,
   type AlertSeverity,
 } from "./alert-rules.ts";
+import { toCodeNames, toWireNames } from "./names.ts";
 import { oneOf } from "./shape.ts";
 import { GATEWAY_TENANT } from "./event.ts";
 import type { SubscriptionInput } from "./subscription.ts";
@@ -68,36 +69,24 @@ export function toActiveRules(inputs: readonly AlertRuleInput[]): readonly Activ
   return ALERT_RULE_NAMES.map((name) => {
     const usual: AlertRule = ALERT_RULES[name];
     const given = Object.assign({}, ...inputs.filter(({ rule }) => rule === name)) as Partial<AlertRuleInput>;
+    const { rule: _, enabled: isEnabled = true, windowS, minAttempts, ...others } = toCodeNames(given);
     return {
       ...usual,
+      ...others,
+      // Rules that look at a state have neither.
+      ...(usual.windowS !== undefined && { windowS: windowS ?? usual.windowS }),
+      ...(usual.minAttempts !== undefined && { minAttempts: minAttempts ?? usual.minAttempts }),
       name,
-      isEnabled: given.enabled ?? true,
-      threshold: given.threshold ?? usual.threshold,
-      margin: given.margin ?? usual.margin,
-      ...(usual.windowS !== undefined && { windowS: given.window_s ?? usual.windowS }),
-      ...(usual.minAttempts !== undefined && { minAttempts: given.min_attempts ?? usual.minAttempts }),
-      firesAfter: given.fires_after ?? usual.firesAfter,
-      clearsAfter: given.clears_after ?? usual.clearsAfter,
-      coolDownS: given.cool_down_s ?? usual.coolDownS,
-      severity: given.severity ?? usual.severity,
+      isEnabled,
     };
   });
 }
 
 /** A rule in force as the configuration would set all of it. */
-export function toRuleInput(rule: ActiveRule): AlertRuleInput {
-  return {
-    rule: rule.name,
-    enabled: rule.isEnabled,
-    threshold: rule.threshold,
-    margin: rule.margin,
-    ...(rule.windowS !== undefined && { window_s: rule.windowS }),
-    ...(rule.minAttempts !== undefined && { min_attempts: rule.minAttempts }),
-    fires_after: rule.firesAfter,
-    clears_after: rule.clearsAfter,
-    cool_down_s: rule.coolDownS,
-    severity: rule.severity,
-  };
+export function toRuleInput({ name: rule, isEnabled: enabled, ...active }: ActiveRule): AlertRuleInput {
+  const fields = toWireNames({ rule, enabled, ...active });
+  const set = Object.keys(AlertRuleInput.properties).filter((field) => fields[field] !== undefined);
+  return Object.fromEntries(set.map((field) => [field, fields[field]])) as AlertRuleInput;
 }
 
 /** One thing that an alert is about. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Random } from "./clock.ts";
 import { createEd25519Key, createSecret } from "./signature.ts";
 import { PosthornError } from "./errors.ts";
+import { toCodeNames, toWireNames } from "./names.ts";
 import { secretInUse } from "./secrets.ts";
 
 /**
@@ -146,36 +147,16 @@ export function endOverlap(keys: SigningKeys, now: number): SigningKeys {
 
 /** The text for the encrypted column. */
 export function formatSigningKeys({ secrets, ed25519, declared }: SigningKeys): string {
-  return JSON.stringify({
-    secrets: secrets.map(({ secret, state, createdAt, expiresAt }) => ({
-      secret,
-      state,
-      created_at: createdAt,
-      expires_at: expiresAt,
-    })),
-    ed25519: ed25519 && { private_key: ed25519.privateKey, created_at: ed25519.createdAt },
-    declared,
-  });
+  return JSON.stringify({ secrets: secrets.map(toWireNames), ed25519: ed25519 && toWireNames(ed25519), declared });
 }
 
 export function parseSigningKeys(text: string): SigningKeys {
-  const { secrets, ed25519, declared } = JSON.parse(text) as WrittenKeys;
+  const { secrets, ed25519, declared } = JSON.parse(text) as { secrets: object[]; ed25519?: object; declared?: string };
   return {
-    secrets: secrets.map((live) => ({
-      secret: live.secret,
-      state: live.state,
-      createdAt: live.created_at,
-      expiresAt: live.expires_at,
-    })),
-    ed25519: ed25519 && { privateKey: ed25519.private_key, createdAt: ed25519.created_at },
+    secrets: secrets.map((live) => ({ expiresAt: undefined, ...toCodeNames(live) }) as LiveSecret),
+    ed25519: ed25519 && (toCodeNames(ed25519) as Ed25519Key),
     declared,
   };
-}
-
-interface WrittenKeys {
-  secrets: { secret: string; state: LiveSecret["state"]; created_at: number; expires_at?: number }[];
-  ed25519?: { private_key: string; created_at: number };
-  declared?: string;
 }
 
 function current(secret: string, now: number): LiveSecret {

@@ -1,7 +1,8 @@
 import { Type, type Static } from "typebox";
 import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
 import { parseUrl } from "./addresses.ts";
-import { oneOf, withDefault, orNull } from "./shape.ts";
+import { toWireNames, type InCode } from "./names.ts";
+import { fillIn, oneOf, withDefault, orNull } from "./shape.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
 import type { ManagedBy, Subscription } from "./subscription.ts";
 
@@ -182,11 +183,10 @@ export const TenantInput = Type.Object(
 export type TenantInput = Static<typeof TenantInput>;
 
 /** Undefined means no limit. */
-export interface Quotas {
-  subscriptions: number | undefined;
-  eventsPerMinute: number | undefined;
-  openDeliveries: number | undefined;
-  storedBytes: number | undefined;
+export type Quotas = InCode<QuotasInput>;
+
+export function presentQuotas({ quotas }: Pick<Tenant, "quotas">): Required<QuotasInput> {
+  return fillIn(QuotasInput.properties, toWireNames(quotas));
 }
 
 export interface Tenant {

@@ -48,6 +48,8 @@ export interface Draft {
 /** A thing that was put; `entry` is set once it is written. */
 export interface Pending<Thing> {
   readonly id: string;
+  /** Whether this creates it. */
+  readonly isNew: boolean;
   /** Available after the write. */
   readonly entry: Entry<Thing>;
 }
@@ -161,6 +163,7 @@ export function createDraft(options: {
       });
       return {
         id,
+        isNew: known === undefined,
         get entry() {
           if (pending.entry === undefined) throw new Error(`the ${of.resource.noun} ${id} is not written yet`);
           return pending.entry;

@@ -236,12 +236,12 @@ export async function openKeys(options: {
       const { entry, isNew } = await registry.put(keys, (draft) => {
         if (!byId.has(input.id)) {
           checkIfMatch(ifMatch, undefined);
-          return { pending: add(draft, made, true), isNew: true };
+          return add(draft, made, true);
         }
         const known = getKnown(draft, input.id, tenantId);
         if (isTenantGiven) rejectOtherTenant(known.thing, input.tenantId);
         checkIfMatch(ifMatch, known);
-        return { pending: changeKnown(draft, known, { name, scopes, expiresAt }), isNew: false };
+        return changeKnown(draft, known, { name, scopes, expiresAt });
       });
       return { entry, key: isNew ? key : undefined };
     },

@@ -39,7 +39,7 @@ export interface Registry {
   /** As `change` for one thing; resolves to its written entry. */
   changeOne<Thing>(of: Collection<Thing>, edit: Edit<Written<Thing>>): Promise<Entry<Thing>>;
   /** The same for a thing that is created or replaced. */
-  put<Thing>(of: Collection<Thing>, edit: Edit<PendingPut<Thing>>): Promise<Put<Thing>>;
+  put<Thing>(of: Collection<Thing>, edit: Edit<Written<Thing>>): Promise<Put<Thing>>;
   /** As `change`, but only once: a repeated request with the same `Idempotency-Key` gets the result of the first. */
   make<Thing>(of: Collection<Thing>, once: Once | undefined, edit: Edit<Pending<Thing>>): Promise<Made<Thing>>;
   /** Reads the changes of other processes, and announces again what a listener failed at. */
@@ -54,13 +54,8 @@ export interface Made<Thing> {
   isReplay: boolean;
 }
 
-/** `entry` is available after the write. */
-type Written<Thing> = Pick<Pending<Thing>, "entry">;
-
-export interface PendingPut<Thing> {
-  pending: Written<Thing>;
-  isNew: boolean;
-}
+/** What was put into the draft, or an entry that stays as it is. */
+type Written<Thing> = Pick<Pending<Thing>, "entry"> & { readonly isNew?: boolean };
 
 export interface Put<Thing> {
   entry: Entry<Thing>;
@@ -258,8 +253,8 @@ export function createRegistry(options: {
       return (await change(of, edit)).entry;
     },
     async put(of, edit) {
-      const { pending, isNew } = await change(of, edit);
-      return { entry: pending.entry, isNew };
+      const { entry, isNew = false } = await change(of, edit);
+      return { entry, isNew };
     },
     async make(of, once, edit) {
       if (once !== undefined) return makeOnce(of, once, edit);

@@ -94,9 +94,8 @@ export async function openSharedTargets(options: {
     /** Creates or replaces the target. */
     put: (input: TargetInput, ifMatch?: string) =>
       registry.put(targets, (draft) => {
-        const known = draft.find(targets, input.name, tenantOf(input));
-        checkIfMatch(ifMatch, known);
-        return { pending: put(draft, input), isNew: known === undefined };
+        checkIfMatch(ifMatch, draft.find(targets, input.name, tenantOf(input)));
+        return put(draft, input);
       }),
     change: (name: string, tenantId: string, change: TargetChange, ifMatch?: string) =>
       registry.changeOne(targets, (draft) => {

@@ -119,10 +119,9 @@ export async function openEventTypes(options: EventTypesOptions) {
       }),
     /** Creates or replaces the event type. */
     put: (input: EventTypeInput, ifMatch?: string): Promise<Put<EventType>> =>
-      registry.put(types, async (draft) => {
-        const known = draft.find(types, input.name);
-        checkIfMatch(ifMatch, known);
-        return { pending: await put(draft, input), isNew: known === undefined };
+      registry.put(types, (draft) => {
+        checkIfMatch(ifMatch, draft.find(types, input.name));
+        return put(draft, input);
       }),
     change: (name: string, change: EventTypeChange, ifMatch?: string) =>
       changeInput(name, ifMatch, (current) => {

@@ -268,12 +268,12 @@ export async function openSources(options: {
         const known = draft.find(sources, input.name);
         if (known !== undefined) rejectForeign(known, tenantId);
         checkIfMatch(ifMatch, known);
-        if (known === undefined) return { pending: insert(draft, input, tenantId), isNew: true };
+        if (known === undefined) return insert(draft, input, tenantId);
         const { source, state } = known.thing;
         rejectOtherTenant(input.tenant_id, source.tenantId);
         rejectManaged(sources, known);
         const kept = checkSet(draft, inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
-        return { pending: put(draft, kept, "api", reasonFor(input.status)), isNew: false };
+        return put(draft, kept, "api", reasonFor(input.status));
       }),
     /** Changes only the given settings. */
     change: (name: string, change: SourceChange, scope: RequestScope = {}) =>

@@ -218,7 +218,7 @@ export function createSubscriptionDrafts(
     const found = draft.list(kept).find((one) => one.id === id);
     if (found === undefined) {
       checkIfMatch(ifMatch, undefined);
-      return { pending: await add(draft, input, { ...terms, id }), isNew: true };
+      return add(draft, input, { ...terms, id });
     }
     // Subscriptions of other tenants are not found.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
@@ -228,8 +228,7 @@ export function createSubscriptionDrafts(
     rejectManaged(kept, entry);
     rejectOtherKind(input, entry.thing.settings);
     const { restored, carried } = restoreSecrets(input, entry, true);
-    const pending = await update(draft, entry, { ...restored, tenant_id: entry.tenantId }, terms, carried);
-    return { pending, isNew: false };
+    return update(draft, entry, { ...restored, tenant_id: entry.tenantId }, terms, carried);
   }
 
   async function change(draft: Draft, of: SubscriptionRef, given: SubscriptionChange, terms: ChangeTerms = {}) {
