@@ -12,6 +12,9 @@ import { oneOf } from "./shape.ts";
 import { GATEWAY_TENANT } from "./event.ts";
 import type { SubscriptionInput } from "./subscription.ts";
 
+const whole = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }));
+
 /** A rule as set in the configuration; missing fields have the defaults of `ALERT_RULES`. */
 export const AlertRuleInput = Type.Object(
   {
@@ -25,33 +28,11 @@ export const AlertRuleInput = Type.Object(
         description: "How far on the good side of the threshold a value must be to clear",
       }),
     ),
-    window_s: Type.Optional(
-      Type.Integer({
-        minimum: 60,
-        maximum: 86_400,
-        description: "The period over which attempts are counted, in seconds",
-      }),
-    ),
-    min_attempts: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: "With fewer attempts in the window the rule is not evaluated",
-      }),
-    ),
-    fires_after: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: "Bad evaluations in a row before the alert fires" }),
-    ),
-    clears_after: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: "Good evaluations in a row before the alert clears" }),
-    ),
-    cool_down_s: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_592_000,
-        description: "Minimum seconds between two messages that the alert fired",
-      }),
-    ),
+    window_s: whole(60, 86_400, "The period over which attempts are counted, in seconds"),
+    min_attempts: whole(1, 1_000_000, "With fewer attempts in the window the rule is not evaluated"),
+    fires_after: whole(1, 1000, "Bad evaluations in a row before the alert fires"),
+    clears_after: whole(1, 1000, "Good evaluations in a row before the alert clears"),
+    cool_down_s: whole(0, 2_592_000, "Minimum seconds between two messages that the alert fired"),
     severity: Type.Optional(oneOf(ALERT_SEVERITIES)),
   },
   { additionalProperties: false },

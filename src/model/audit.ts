@@ -78,10 +78,6 @@ export function textOfMark(name: AuditMarkName, storeId: string, { seq, hash, at
   return `posthorn audit ${name}\n${storeId}\n${seq}\n${hash}\n${at}`;
 }
 
-export function writeEntry(entry: AuditEntry): string {
-  return canonicalJson(entry);
-}
-
 /** JSON in one canonical form (RFC 8785): members sorted by name, no spaces. Undefined members are left out. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
@@ -152,7 +148,7 @@ export interface ChainCheckOptions {
   /** Undefined: signatures are not verified, and a chain that was rewritten as a whole is not noticed. */
   verify: AuditKey["verify"] | undefined;
   checkpoint: AuditMark | undefined;
-  /** Entries noted outside of the store, each with its hash: the chain must still contain them. */
+  /** Entries recorded outside of the store, each with its hash: the chain must still contain them. */
   anchors?: readonly Pick<AuditMark, "seq" | "hash">[] | undefined;
 }
 
@@ -211,7 +207,8 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
       const entry = parseEntry(row.entry);
       const wrong = findWrong(row, entry);
       if (wrong !== undefined || entry === undefined) return blame(seq, wrong ?? "it was changed");
-      if ((anchored.get(seq) ?? hash) !== hash) return blame(seq, "it differs from the anchor that was noted for it");
+      if ((anchored.get(seq) ?? hash) !== hash)
+        return blame(seq, "it differs from the anchor that was recorded for it");
       anchored.delete(seq);
       checkData(row, entry);
       last = { seq, hash };
@@ -219,7 +216,8 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
     end(head) {
       for (const seq of bare.values()) blame(seq, "its data was removed although its tenant was not erased");
       for (const seq of anchored.keys()) {
-        if (seq > start.seq) blame(Math.min(seq, last.seq + 1), `entry ${seq} was noted as an anchor and is missing`);
+        if (seq > start.seq)
+          blame(Math.min(seq, last.seq + 1), `entry ${seq} was recorded as an anchor and is missing`);
       }
       if (fault !== undefined) return fault;
       if (head === undefined) return { seq: last.seq + 1, why: "the signed head is missing" };

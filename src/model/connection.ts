@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 import { parseUrl } from "./addresses.ts";
 import { problemAt, type FieldProblem } from "./problems.ts";
+import { oneOf } from "./shape.ts";
 
 /** A connection to a broker: sources pull from it and subscriptions publish to it. */
 
@@ -10,31 +11,21 @@ export const DEFAULT_CONNECTION = "default";
 export const DEFAULT_NAMESPACE = "posthorn";
 export const DEFAULT_QUEUE_TYPE = "quorum";
 
+export const BROKER_KINDS = ["amqp", "azure-service-bus", "azure-storage-queue"] as const;
+export type BrokerKind = (typeof BROKER_KINDS)[number];
+
+const secretText = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 4096, secret: true, description }));
+
 export const ConnectionInput = Type.Object(
   {
     name: Type.String({
       pattern: "^[a-z0-9][a-z0-9_-]{0,63}$",
       description: `Unique per kind; \`${DEFAULT_CONNECTION}\` is used where no connection is named`,
     }),
-    kind: Type.Union([Type.Literal("amqp"), Type.Literal("azure-service-bus"), Type.Literal("azure-storage-queue")], {
-      description: "The kind of broker",
-    }),
-    url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        secret: true,
-        description: "For `amqp`: `amqps://user:password@host:5671/vhost`",
-      }),
-    ),
-    connection_string: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        secret: true,
-        description: "For the Azure kinds: the connection string that the portal shows",
-      }),
-    ),
+    kind: oneOf(BROKER_KINDS, { description: "The kind of broker" }),
+    url: secretText("For `amqp`: `amqps://user:password@host:5671/vhost`"),
+    connection_string: secretText("For the Azure kinds: the connection string that the portal shows"),
     namespace: Type.Optional(
       Type.String({
         pattern: "^[A-Za-z0-9.-]{1,253}$",
@@ -63,13 +54,13 @@ export const ConnectionInput = Type.Object(
             }),
           ),
           queue_type: Type.Optional(
-            Type.Union([Type.Literal("quorum"), Type.Literal("classic")], {
+            oneOf(["quorum", "classic"], {
               default: DEFAULT_QUEUE_TYPE,
               description: "`classic` if other programs declare the queues like that",
             }),
           ),
           notifications: Type.Optional(
-            Type.Array(Type.Union([Type.Literal("email"), Type.Literal("sms")]), {
+            Type.Array(oneOf(["email", "sms"]), {
               maxItems: 2,
               description:
                 "Creates `notification.email` and `notification.sms` for other programs that take from them; a queue " +
@@ -84,23 +75,14 @@ export const ConnectionInput = Type.Object(
         },
       ),
     ),
-    management_url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        secret: true,
-        description:
-          "For `amqp`: the URL of RabbitMQ's management API, for `posthorn queue check`; by default on the broker's " +
-          "host, with the user of its `url`",
-      }),
+    management_url: secretText(
+      "For `amqp`: the URL of RabbitMQ's management API, for `posthorn queue check`; by default on the broker's " +
+        "host, with the user of its `url`",
     ),
   },
   { additionalProperties: false },
 );
 export type ConnectionInput = Static<typeof ConnectionInput>;
-export type BrokerKind = ConnectionInput["kind"];
-
-export const BROKER_KINDS: readonly BrokerKind[] = ConnectionInput.properties.kind.anyOf.map((one) => one.const);
 
 /** The fields that can hold the address of each kind; exactly one of them must be set. */
 const ADDRESSES = {

@@ -154,17 +154,19 @@ export function bomLength(text: Uint8Array): 0 | 3 {
 export function scalarTextAt(json: Buffer, pointer: readonly string[]): string | undefined {
   let span: Span | undefined = { start: skipSpace(json, bomLength(json)), end: trimEnd(json) };
   for (const token of pointer) {
-    span = stepInto(json, span, token);
+    // If a name repeats, the last value, like JSON.parse.
+    span = stepInto(json, span, token).at(-1);
     if (span === undefined) return undefined;
   }
   return scalarText(json, span);
 }
 
-function stepInto(json: Buffer, { start, end }: Span, token: string): Span | undefined {
-  if (json[start] === 0x7b) return findMember(json, start, end, token);
+/** The values of the member, or the element of the array, that a token of a JSON Pointer names. */
+export function stepInto(json: Buffer, { start, end }: Span, token: string): Span[] {
+  if (json[start] === 0x7b) return findMembers(json, start, end, token);
   // An index is canonical: no sign, no leading zero.
-  if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return undefined;
-  return elementSpans(json, start, end, Number(token) + 1)[Number(token)];
+  if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return [];
+  return elementSpans(json, start, end, Number(token) + 1).slice(Number(token));
 }
 
 function scalarText(json: Buffer, { start, end }: Span): string | undefined {

@@ -5,15 +5,9 @@ import { oneOf } from "./shape.ts";
 export const APPEARANCES = ["system", "light", "dark"] as const;
 export type Appearance = (typeof APPEARANCES)[number];
 
-export interface PortalTheme {
-  name: string;
-  /** `#rrggbb`, and nothing else: it becomes part of the page's style. */
-  accent?: string | undefined;
-  appearance: Appearance;
-}
-
 /** The rules for each value, in the configuration and with a link. */
 export const PORTAL_NAME = { minLength: 1, maxLength: 60, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$" } as const;
+/** Nothing else, because it becomes part of the page's style. */
 export const PORTAL_ACCENT = { pattern: "^#[0-9a-fA-F]{6}$", hint: "give a colour as `#rrggbb`" } as const;
 
 /** What a link changes of the configured look. */
@@ -34,3 +28,5 @@ export const LinkTheme = Type.Object(
   { additionalProperties: false, description: "The look of the page, instead of the settings `portal.*`" },
 );
 export type LinkTheme = Static<typeof LinkTheme>;
+
+export type PortalTheme = LinkTheme & Required<Pick<LinkTheme, "name" | "appearance">>;

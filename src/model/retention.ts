@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { toWireNames, type InCode } from "./names.ts";
-import { fillIn, orNull, withDefault } from "./shape.ts";
+import { fillIn, orNone } from "./shape.ts";
 
 /** How long ended deliveries and their events are kept. Open ones are always kept. */
 
@@ -9,7 +9,7 @@ export const MAX_RETENTION_DAYS = 36_500;
 const DAY_MS = 86_400_000;
 
 function days(description: string) {
-  return withDefault(orNull(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS }), { description }), null);
+  return orNone(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS }), { description });
 }
 
 /** A tenant's own retention, in days. */

@@ -1,4 +1,5 @@
 import type { Random } from "./clock.ts";
+import { findRfc3339 } from "./rfc3339.ts";
 import { USUAL_RETRIES, type RetryPolicySpec, type SharedSettings } from "./subscription.ts";
 
 /** The waits between attempts; there is one attempt more than there are waits. */
@@ -101,12 +102,9 @@ function parseHttpDate(text: string, wallMs: number): number | undefined {
     const parts = form.exec(text)?.groups;
     if (parts === undefined) continue;
     const { day = "", month = "", year = "", time = "" } = parts;
-    const monthIndex = MONTHS.indexOf(month);
-    const fullYear = year.length === 4 ? Number(year) : fullYearOf(Number(year), wallMs);
-    const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
-    if (monthIndex < 0 || hours > 23 || minutes > 59 || seconds > 60) return undefined;
-    const isRealDay = Number(day) >= 1 && Number(day) <= daysIn(fullYear, monthIndex);
-    return isRealDay ? Date.UTC(fullYear, monthIndex, Number(day), hours, minutes, seconds) : undefined;
+    const fullYear = year.length === 4 ? year : fullYearOf(Number(year), wallMs);
+    const monthNumber = String(MONTHS.indexOf(month) + 1).padStart(2, "0");
+    return findRfc3339(`${fullYear}-${monthNumber}-${day.replace(" ", "0")}T${time}Z`);
   }
   return undefined;
 }
@@ -116,10 +114,6 @@ function fullYearOf(twoDigits: number, wallMs: number): number {
   const thisYear = new Date(wallMs).getUTCFullYear();
   const year = thisYear - (thisYear % 100) + twoDigits;
   return year > thisYear + 50 ? year - 100 : year;
-}
-
-function daysIn(year: number, monthIndex: number): number {
-  return new Date(Date.UTC(year, monthIndex + 1, 0)).getUTCDate();
 }
 
 function fromSeconds(delaysS: readonly number[]): RetryPolicy {

@@ -34,6 +34,16 @@ export function orNull<Schema extends TSchema>(schema: Schema, options: TSchemaO
   return Type.Union([schema, Type.Null()], options);
 }
 
+/** A list of texts that is not empty, and has no empty text. */
+export function texts(maxLength: number, maxItems: number) {
+  return Type.Array(Type.String({ minLength: 1, maxLength }), { minItems: 1, maxItems });
+}
+
+/** A field that may be left out; null is the same, and is shown. */
+export function orNone<Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) {
+  return withDefault(orNull(schema, options), null);
+}
+
 export function oneOf<const Value extends string>(values: readonly Value[], options: TSchemaOptions = {}) {
   return Type.Unsafe<Value>(
     Type.Union(

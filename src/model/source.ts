@@ -4,7 +4,7 @@ import { findRangeProblem, type IpRange } from "./addresses.ts";
 import { type Pattern, isGatewayEventType, parsePattern } from "./pattern.ts";
 import type { SecretForm } from "./secrets.ts";
 import { SourceMask, type MaskPointer, type MaskRules } from "./masking.ts";
-import { changeOf, oneOf, orNull, TenantId, withDefault } from "./shape.ts";
+import { changeOf, oneOf, orNone, TenantId, texts, withDefault } from "./shape.ts";
 import { isDeeperThan } from "./json.ts";
 import { findFault } from "./errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
@@ -56,25 +56,19 @@ export const SourceInput = Type.Object(
         description: "The secrets that verify requests; all are accepted, the first is current. Never shown",
       }),
     ),
-    auth: withDefault(
-      orNull(
-        Type.Object(
-          {
-            header: Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }),
-            token: Type.String({ minLength: 1, maxLength: 4096, description: "Shown masked" }),
-          },
-          { additionalProperties: false },
-        ),
-        { description: "A header that must contain this token, else 401" },
+    auth: orNone(
+      Type.Object(
+        {
+          header: Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }),
+          token: Type.String({ minLength: 1, maxLength: 4096, description: "Shown masked" }),
+        },
+        { additionalProperties: false },
       ),
-      null,
+      { description: "A header that must contain this token, else 401" },
     ),
-    allowed_ips: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 1000 }), {
-        description: "CIDR ranges that must contain the sender's address, else 403",
-      }),
-      null,
-    ),
+    allowed_ips: orNone(texts(64, 1000), {
+      description: "CIDR ranges that must contain the sender's address, else 403",
+    }),
     max_bytes: withDefault(
       Type.Integer({
         minimum: 1,
@@ -85,19 +79,13 @@ export const SourceInput = Type.Object(
       2_097_152,
     ),
     methods: withDefault(Type.Array(oneOf(["POST", "PUT", "PATCH", "DELETE", "GET"]), { minItems: 1 }), ["POST"]),
-    content_types: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 50 }), {
-        description: "Accepted media types (`application/json`, `text/*`), else 415",
-        examples: [["application/json"]],
-      }),
-      null,
-    ),
-    answer_within: withDefault(
-      orNull(Type.Number({ minimum: 0.1, maximum: 60 }), {
-        description: "Seconds within which the sender must get its answer",
-      }),
-      null,
-    ),
+    content_types: orNone(texts(255, 50), {
+      description: "Accepted media types (`application/json`, `text/*`), else 415",
+      examples: [["application/json"]],
+    }),
+    answer_within: orNone(Type.Number({ minimum: 0.1, maximum: 60 }), {
+      description: "Seconds within which the sender must get its answer",
+    }),
     event_type: withDefault(
       Type.String({
         minLength: 1,
@@ -111,12 +99,9 @@ export const SourceInput = Type.Object(
     id_from: Type.Optional(Type.With(RequestField, { examples: ["body:/id"] })),
     ordering_key_from: Type.Optional(RequestField),
     priority_from: Type.Optional(RequestField),
-    only: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
-        description: "Patterns of the event types that are accepted, with or without the kind's name in front",
-      }),
-      null,
-    ),
+    only: orNone(texts(255, 200), {
+      description: "Patterns of the event types that are accepted, with or without the kind's name in front",
+    }),
     manifest: withDefault(
       Type.Union(
         [Type.String({ minLength: 1, maxLength: 4096 }), Type.Record(Type.String(), Type.Unknown()), Type.Null()],

@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
-import { oneOf, orNull, TenantId, withDefault, writeOnly } from "./shape.ts";
+import { oneOf, orNone, orNull, TenantId, texts, withDefault, writeOnly } from "./shape.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
 import { TargetThresholds, type TargetRules } from "./target.ts";
 
@@ -38,19 +38,12 @@ export const SharedSettings = Type.Object(
     }),
     tenant_id: TenantId,
     tenants: withDefault(
-      Type.Union(
-        [
-          Type.Literal(ALL_TENANTS),
-          Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { minItems: 1, maxItems: 1000 }),
-          Type.Null(),
-        ],
-        {
-          description:
-            "The tenants whose events are delivered: `*` for all, or their ids. Only for operators: it needs a key that " +
-            "is not bound to a tenant, or the configuration. Such a subscription belongs to the tenant " +
-            `\`${GATEWAY_TENANT}\`, and no tenant sees it or its deliveries. By default only events of \`tenant_id\``,
-        },
-      ),
+      Type.Union([Type.Literal(ALL_TENANTS), texts(128, 1000), Type.Null()], {
+        description:
+          "The tenants whose events are delivered: `*` for all, or their ids. Only for operators: it needs a key that " +
+          "is not bound to a tenant, or the configuration. Such a subscription belongs to the tenant " +
+          `\`${GATEWAY_TENANT}\`, and no tenant sees it or its deliveries. By default only events of \`tenant_id\``,
+      }),
       null,
     ),
     kind: withDefault(
@@ -69,12 +62,9 @@ export const SharedSettings = Type.Object(
         "`fallback` of another subscription",
       examples: [["order.*"]],
     }),
-    sources: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
-        description: "Patterns of source names: only events of these sources are delivered; null for all",
-      }),
-      null,
-    ),
+    sources: orNone(texts(255, 200), {
+      description: "Patterns of source names: only events of these sources are delivered; null for all",
+    }),
     event_filter: withDefault(
       Type.Union(
         [Type.Record(Type.String(), Type.Unknown()), Type.String({ maxLength: FILTER_LIMITS.maxLength }), Type.Null()],
@@ -112,12 +102,9 @@ export const SharedSettings = Type.Object(
       Type.Number({ minimum: 0, maximum: 604_800, description: "Seconds between attempts, with `retry_count`" }),
     ),
     timeout: withDefault(Type.Number({ minimum: 1, maximum: 300, description: "Seconds per attempt" }), 30),
-    rate_limit: withDefault(
-      orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
-        description: "Attempts per minute; null for no limit",
-      }),
-      null,
-    ),
+    rate_limit: orNone(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
+      description: "Attempts per minute; null for no limit",
+    }),
     concurrency: withDefault(
       Type.Integer({ minimum: 1, maximum: 1000, description: "Attempts in flight at once" }),
       32,
@@ -129,19 +116,13 @@ export const SharedSettings = Type.Object(
       }),
       "block",
     ),
-    max_age_s: withDefault(
-      orNull(Type.Integer({ minimum: 1, maximum: 31_536_000 }), {
-        description: "Older deliveries become dead letters (`expired`)",
-      }),
-      null,
-    ),
-    target: withDefault(
-      orNull(Type.String({ minLength: 1, maxLength: 64 }), {
-        description:
-          "A preset (`n8n`), or the name of a shared target; by default the subscription has a target of its own",
-      }),
-      null,
-    ),
+    max_age_s: orNone(Type.Integer({ minimum: 1, maximum: 31_536_000 }), {
+      description: "Older deliveries become dead letters (`expired`)",
+    }),
+    target: orNone(Type.String({ minLength: 1, maxLength: 64 }), {
+      description:
+        "A preset (`n8n`), or the name of a shared target; by default the subscription has a target of its own",
+    }),
     ...TargetThresholds,
     suspend_after_dead: Type.Optional(
       orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
@@ -188,15 +169,12 @@ export const SharedSettings = Type.Object(
       }),
       "accept",
     ),
-    fallback: withDefault(
-      orNull(Type.String({ minLength: 1, maxLength: 200 }), {
-        description:
-          "With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target " +
-          "is in QUEUE, or when a forward fails while its sender waits, the event goes there instead",
-        examples: ["home-queue"],
-      }),
-      null,
-    ),
+    fallback: orNone(Type.String({ minLength: 1, maxLength: 200 }), {
+      description:
+        "With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target " +
+        "is in QUEUE, or when a forward fails while its sender waits, the event goes there instead",
+      examples: ["home-queue"],
+    }),
     drain_within_s: withDefault(
       Type.Number({
         minimum: 0,

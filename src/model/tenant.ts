@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
 import { parseUrl } from "./addresses.ts";
 import { toWireNames, type InCode } from "./names.ts";
-import { fillIn, oneOf, withDefault, orNull } from "./shape.ts";
+import { fillIn, oneOf, orNone, withDefault } from "./shape.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
 import type { ManagedBy, Subscription } from "./subscription.ts";
 
@@ -110,23 +110,17 @@ const TENANT_STATUSES = ["active", "inactive"] as const;
 export type TenantStatus = (typeof TENANT_STATUSES)[number];
 
 function quota(description: string, minimum: number, maximum: number) {
-  return withDefault(
-    orNull(Type.Integer({ minimum, maximum }), { description: `${description}; null for no limit` }),
-    null,
-  );
+  return orNone(Type.Integer({ minimum, maximum }), { description: `${description}; null for no limit` });
 }
 
 export const QuotasInput = Type.Object(
   {
-    subscriptions: withDefault(
-      orNull(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
-        description:
-          "Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of " +
-          "the tenant, and no limit with other keys",
-        examples: [10_000],
-      }),
-      null,
-    ),
+    subscriptions: orNone(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
+      description:
+        "Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of " +
+        "the tenant, and no limit with other keys",
+      examples: [10_000],
+    }),
     events_per_minute: quota("Accepted events per minute", 1, 100_000_000),
     open_deliveries: quota("New events are rejected while this many deliveries are open", 1, 1_000_000_000),
     stored_bytes: quota("New events are rejected when the stored bodies reach this size", 1, 2 ** 50),
@@ -147,13 +141,10 @@ export const TenantSettings = Type.Object(
         examples: ["Acme"],
       }),
     ),
-    contact_email: withDefault(
-      orNull(EmailAddress, {
-        description: "E-mail address that is notified of problems with the tenant's subscriptions",
-        examples: ["ops@acme.example"],
-      }),
-      null,
-    ),
+    contact_email: orNone(EmailAddress, {
+      description: "E-mail address that is notified of problems with the tenant's subscriptions",
+      examples: ["ops@acme.example"],
+    }),
     contacts: withDefault(
       Type.Array(ContactInput, {
         maxItems: 20,

@@ -19,8 +19,8 @@ import {
   type Resource,
 } from "./resource.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditNote } from "../store/port/audit.ts";
+import { createWorkScope } from "./work-scope.ts";
 
 /**
  * Everything that users configure, kept in the store and in memory. Memory learns of changes only from the
@@ -153,7 +153,7 @@ export function createRegistry(options: {
         if (version === versionBefore || time === MAX_EDITS) throw error;
         continue;
       }
-      endRehearsal(() => draft.request.audit ?? []);
+      if (rehearsals.current() === true) throw new Rehearsed(draft.request.audit ?? []);
       const mark = markOf(result);
       if (!draft.hasChanges && mark === undefined) return result;
       const at = clock.wall();
@@ -314,30 +314,20 @@ export function startFollowing(options: {
 }
 
 /** Set while changes are checked like all others but not written. */
-const storage = new AsyncLocalStorage<true>();
-let open = 0;
+const rehearsals = createWorkScope<true>();
 
 /** The audit notes of the change that `work` would make; empty when it would change nothing. */
 export async function rehearse(work: () => Promise<unknown>): Promise<readonly AuditNote[]> {
-  open++;
   try {
-    await storage.run(true, work);
+    await rehearsals.run(true, work);
   } catch (error) {
     if (error instanceof Rehearsed) return error.notes;
     throw error;
-  } finally {
-    open--;
-    // Before Node 24 an enabled storage slows down every promise of the process.
-    if (open === 0) storage.disable();
   }
   throw new Error("a rehearsal has ended in a change");
 }
 
-/** Called when a change has passed its checks, before it is written. */
-function endRehearsal(notes: () => readonly AuditNote[]): void {
-  if (open > 0 && storage.getStore() === true) throw new Rehearsed(notes());
-}
-
+/** Thrown when a change of a rehearsal has passed its checks. */
 class Rehearsed extends Error {
   readonly notes: readonly AuditNote[];
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Clock, startRounds } from "../../model/clock.ts";
 import {
   GENERIC_KIND,
@@ -104,21 +105,26 @@ interface StoredSettings extends Omit<Shown, "name"> {
   ownQueue?: string;
 }
 
-type Hidden = Pick<SourceState, "auth" | "options" | "pathToken" | "secrets" | "declaredSecrets">;
+type Hidden = Omit<SourceState, "shown">;
+
+const NOTHING: Hidden = {
+  auth: undefined,
+  options: {},
+  pathToken: undefined,
+  secrets: [],
+  declaredSecrets: undefined,
+};
 
 export function writeState(state: SourceState, managedBy: ManagedBy, box: SecretBox): string {
   const { shown, ...hidden } = state;
   const { name: _, ...rest } = shown;
-  const isPlain =
-    hidden.auth === undefined &&
-    hidden.pathToken === undefined &&
-    hidden.secrets.length === 0 &&
-    Object.keys(hidden.options).length === 0;
-  if (isPlain) return JSON.stringify({ ...rest, managedBy } satisfies StoredSettings);
-  const sealed = Buffer.from(box.seal(JSON.stringify(hidden satisfies Hidden), ownerOf(shown))).toString("base64");
-  const ownQueue = findOwnQueue(state);
-  const shownQueue = ownQueue === undefined ? {} : { ownQueue };
-  return JSON.stringify({ ...rest, managedBy, sealed, ...shownQueue } satisfies StoredSettings);
+  const settings: StoredSettings = { ...rest, managedBy };
+  if (!isDeepStrictEqual({ ...hidden, declaredSecrets: undefined }, NOTHING)) {
+    settings.sealed = Buffer.from(box.seal(JSON.stringify(hidden), ownerOf(shown))).toString("base64");
+    const ownQueue = findOwnQueue(state);
+    if (ownQueue !== undefined) settings.ownQueue = ownQueue;
+  }
+  return JSON.stringify(settings);
 }
 
 function findOwnQueue({ shown: { kind = "" }, options }: SourceState): string | undefined {
@@ -129,20 +135,8 @@ function findOwnQueue({ shown: { kind = "" }, options }: SourceState): string | 
 export function readState(name: string, text: string, box: SecretBox): { state: SourceState; managedBy: ManagedBy } {
   const { sealed, managedBy, ownQueue: _, ...rest } = JSON.parse(text) as StoredSettings;
   const shown = { ...rest, name };
-  if (sealed === undefined) {
-    const nothing = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
-    return { state: { shown, ...nothing }, managedBy };
-  }
-  const hidden = JSON.parse(box.open(Buffer.from(sealed, "base64"), ownerOf(shown))) as Hidden;
-  const state = {
-    shown,
-    auth: hidden.auth,
-    options: hidden.options,
-    pathToken: hidden.pathToken,
-    secrets: hidden.secrets.map((one) => ({ ...one, endsAt: one.endsAt })),
-    declaredSecrets: hidden.declaredSecrets,
-  };
-  return { state, managedBy };
+  const plain = sealed === undefined ? "{}" : box.open(Buffer.from(sealed, "base64"), ownerOf(shown));
+  return { state: { shown, ...NOTHING, ...(JSON.parse(plain) as Partial<Hidden>) }, managedBy };
 }
 
 function ownerOf({ tenant_id: tenantId = DEFAULT_TENANT, name }: Pick<Shown, "tenant_id" | "name">): string {

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { startRounds, type Clock, type Rounds } from "../../model/clock.ts";
 import { isSourceName } from "../../model/source.ts";
@@ -214,13 +214,7 @@ function createFolder(path: string) {
       if (made !== undefined) await sync(dirname(made));
       const temporary = join(path, `.${nameOf(file)}.${process.pid}.tmp`);
       try {
-        const handle = await open(temporary, "w");
-        try {
-          await handle.writeFile(document);
-          await handle.sync();
-        } finally {
-          await handle.close();
-        }
+        await writeFile(temporary, document, { flush: true });
         await rename(temporary, target);
       } catch (error) {
         await rm(temporary, { force: true }).catch(() => undefined);

@@ -6,7 +6,7 @@ import {
   rankOfReplay,
   statesOf,
   type DeadReason,
-  type DeliveryAct,
+  type DeliveryAction,
   type DeliveryState,
   isTerminal,
   describeMove,
@@ -50,7 +50,7 @@ type EndState = "delivered" | "dead" | "cancelled";
 /** The act that leads to each end state. */
 const ENDS = { delivered: "succeed", dead: "give_up", cancelled: "cancel" } as const satisfies Record<
   EndState,
-  DeliveryAct
+  DeliveryAction
 >;
 
 export function stateOf(row: Pick<DeliveryRow, "state">): DeliveryState {
@@ -58,7 +58,7 @@ export function stateOf(row: Pick<DeliveryRow, "state">): DeliveryState {
 }
 
 /** The number of the state that the act leads to. */
-function move(row: DeliveryRow, act: DeliveryAct): number {
+function move(row: DeliveryRow, act: DeliveryAction): number {
   return STATE[orThrow(nextState(stateOf(row), act))];
 }
 
