@@ -29,7 +29,7 @@ export function checkHold(options: Readonly<Record<string, unknown>>, toTarget: 
   return problemAt(
     "options.hold_max_s",
     `${holdOf(options)} s is shorter than the retries of the subscription ${JSON.stringify(slow.name)} ` +
-      `(${neededS(slow)} s). Give the subscription a shorter retry_policy (proxy), or set acknowledge: stored`,
+      `(${neededS(slow)} s). Give the subscription a shorter retry_policy (short), or set acknowledge: stored`,
   );
 }
 
@@ -70,7 +70,7 @@ export function checkHeld(
   return problemAt(
     "retry_policy",
     `the source ${JSON.stringify(slow.name)} keeps each message in its queue until it is delivered, for at most ` +
-      `${holdOf(slow.options)} s; these retries take ${neededS(one)} s. Choose a shorter retry_policy (proxy), or give ` +
+      `${holdOf(slow.options)} s; these retries take ${neededS(one)} s. Choose a shorter retry_policy (short), or give ` +
       "the source a longer hold_max_s or acknowledge: stored",
   );
 }

@@ -53,6 +53,12 @@ export function oneOf<const Value extends string>(values: readonly Value[], opti
   );
 }
 
+/** A branch of a choice: earlier names of its values, which are accepted and not shown. */
+export function earlierNames<const Names extends Readonly<Record<string, string>>>(names: Names) {
+  const pattern = `^(${Object.keys(names).join("|")})$`;
+  return Type.Unsafe<keyof Names & string>(Type.String({ pattern, deprecated: true }));
+}
+
 type ShownName<Name, Field> = Field extends WriteOnly ? never : Name;
 type ShownValue<Field extends TSchema> =
   Field extends Default<infer Value>
@@ -111,7 +117,8 @@ export interface SchemaError {
   readonly message?: string | undefined;
 }
 
-const OF_CHOICES: ReadonlySet<string> = new Set(["const", "enum", "type", "anyOf", "oneOf"]);
+/** A pattern beside constants is that of earlier names. */
+const OF_CHOICES: ReadonlySet<string> = new Set(["const", "enum", "type", "anyOf", "oneOf", "pattern"]);
 
 /**
  * What is wrong, for people. A choice is a union of constants, of which each reports an error of its own that does not

@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
-import { oneOf, orNone, orNull, TenantId, texts, withDefault, writeOnly } from "./shape.ts";
+import { earlierNames, oneOf, orNone, orNull, TenantId, texts, withDefault, writeOnly } from "./shape.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
 import { TargetThresholds, type TargetRules } from "./target.ts";
 
@@ -14,15 +14,17 @@ export const DEFAULT_KIND = "http";
 export const SUBSCRIPTION_STATUSES = ["active", "inactive", "suspended"] as const;
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
-export const RETRY_POLICY_NAMES = ["standard", "dairy", "proxy", "smartsheet"] as const;
+export const RETRY_POLICY_NAMES = ["standard", "few", "short", "bursts"] as const;
+export type RetryPolicyName = (typeof RETRY_POLICY_NAMES)[number];
+/** Names that are accepted as before, and not shown. */
+export const EARLIER_POLICY_NAMES = { dairy: "few", proxy: "short", smartsheet: "bursts" } as const;
+export const EarlierPolicyName = earlierNames(EARLIER_POLICY_NAMES);
+
 /** Waits in seconds between one attempt and the next. */
 export const RetryDelays = Type.Array(Type.Number({ minimum: 0, maximum: 604_800 }), { maxItems: 100 });
+const OwnDelays = Type.Object({ delays_s: RetryDelays }, { additionalProperties: false });
 
-const RetryPolicySpec = Type.Union(
-  [oneOf(RETRY_POLICY_NAMES), Type.Object({ delays_s: RetryDelays }, { additionalProperties: false })],
-  { description: "A named policy, or the waits in seconds between one attempt and the next", examples: ["standard"] },
-);
-export type RetryPolicySpec = Static<typeof RetryPolicySpec>;
+export type RetryPolicySpec = RetryPolicyName | Static<typeof OwnDelays>;
 
 /** Defaults when only one of `retry_count` and `retry_interval` is given. */
 export const USUAL_RETRIES = { count: 3, intervalS: 60 };
@@ -94,7 +96,12 @@ export const SharedSettings = Type.Object(
       Type.Boolean({ description: "Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown" }),
       false,
     ),
-    retry_policy: Type.Optional(RetryPolicySpec),
+    retry_policy: Type.Optional(
+      Type.Union([oneOf(RETRY_POLICY_NAMES), OwnDelays, EarlierPolicyName], {
+        description: "A named policy, or the waits in seconds between one attempt and the next",
+        examples: ["standard"],
+      }),
+    ),
     retry_count: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 100, description: "Retries after the first attempt" }),
     ),

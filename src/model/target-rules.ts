@@ -64,7 +64,7 @@ type PresetName = (typeof PRESET_NAMES)[number];
  * which has no route to it (`http_status:404`), is empty.
  */
 const N8N: TargetPreset = {
-  retryPolicy: "proxy",
+  retryPolicy: "short",
   sourceStatuses: [404],
   emptyStatuses: [404],
   startingBody: "n8n is starting up. Please wait",

@@ -119,10 +119,10 @@ describe("the dairy with its consumers", () => {
   });
 
   // shows: C27
-  it("keeps to the design: four tries by the policy of the dairy, and 100 a minute for each partner", async () => {
+  it("keeps to the design: four tries by the policy `few`, and 100 a minute for each partner", async () => {
     const { json } = await gateway.get("/api/v1/subscriptions?limit=100");
     const shown = json["data"] as { name: string; kind: string; retry_policy: string; rate_limit: number | null }[];
-    expect(new Set(shown.map(({ retry_policy: policy }) => policy))).toEqual(new Set(["dairy"]));
+    expect(new Set(shown.map(({ retry_policy: policy }) => policy))).toEqual(new Set(["few"]));
     const partners = shown.filter(({ kind }) => kind === "http");
     expect(partners.map(({ name, rate_limit: limit }) => [name, limit])).toEqual([
       ["Inventory", 100],

@@ -36,8 +36,10 @@ export function createSchemaWriter() {
 /** Simplifies a schema, because people read it. */
 function simplify(schema: Json): Json {
   const { anyOf, patternProperties, ...rest } = schema;
-  if (Array.isArray(anyOf) && anyOf.every((one: Json) => "const" in one)) {
-    return { ...rest, enum: anyOf.map((one: Json) => one["const"]) };
+  if (Array.isArray(anyOf)) {
+    const shown = anyOf.filter((one: Json) => one["deprecated"] !== true);
+    if (shown.length < anyOf.length) return simplify({ ...rest, anyOf: shown });
+    if (anyOf.every((one: Json) => "const" in one)) return { ...rest, enum: anyOf.map((one: Json) => one["const"]) };
   }
   if (Object.keys(patternProperties ?? {}).join() === "^.*$") {
     return { ...rest, additionalProperties: Object.values(patternProperties as Json)[0] };
