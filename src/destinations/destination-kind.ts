@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from "typebox";
 import type { KindRecord } from "../model/outcome.ts";
 import type { NeededParts, RetryPolicySpec, SharedSettings } from "../model/subscription.ts";
-import type { FieldProblem } from "../model/problems.ts";
+import type { FieldProblem } from "../model/subscription-rules.ts";
 import type { HealthPlace, TargetInput } from "../model/target.ts";
 import type { Template } from "../sandbox/templates/templates.ts";
 

@@ -11,7 +11,7 @@ import { Type, type TProperties } from "typebox";
 import { Value } from "typebox/value";
 import type { Template } from "../sandbox/templates/templates.ts";
 import { describeSchemaError } from "../model/shape.ts";
-import type { FieldProblem } from "../model/problems.ts";
+import type { FieldProblem } from "../model/subscription-rules.ts";
 import type { TargetInput } from "../model/target.ts";
 import { findHealth, findPreset } from "../model/target-rules.ts";
 

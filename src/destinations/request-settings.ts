@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 import { MASK } from "../model/secrets.ts";
 import { orNull, withDefault } from "../model/shape.ts";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { FieldProblem } from "../model/problems.ts";
+import type { FieldProblem } from "../model/subscription-rules.ts";
 import { findHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 
 /** How the gateway authenticates to a destination, and which certificates of the destination it trusts. */

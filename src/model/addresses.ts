@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6, isIP } from "node:net";
-import { problemAt, problemsIn, type FieldProblem } from "./problems.ts";
+import type { FieldProblem } from "./subscription-rules.ts";
 
 /**
  * Undefined when the text is not a URL. Does not use `URL.canParse`: in Node 20, once V8 has optimised it, it rejects
@@ -128,8 +128,13 @@ export function findRangeProblem(text: string): string | undefined {
 }
 
 export function checkAllowedIps(texts: readonly string[] | null | undefined, url: string): FieldProblem[] {
-  const problems = problemsIn("allowed_ips", texts, findRangeProblem);
+  const problems = (texts ?? []).flatMap((text, index) => {
+    const message = findRangeProblem(text);
+    return message === undefined ? [] : [{ field: `allowed_ips[${index}]`, message }];
+  });
   const host = parseUrl(url)?.hostname.replace(/^\[|\]$/g, "") ?? "";
   if (!texts || problems.length > 0 || isIP(host) === 0 || isAllowedIp(host, parseAllowedIps(texts))) return problems;
-  return problemAt("allowed_ips", `does not contain ${host}, the address in the url: nothing could be delivered`);
+  return [
+    { field: "allowed_ips", message: `does not contain ${host}, the address in the url: nothing could be delivered` },
+  ];
 }

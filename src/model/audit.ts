@@ -13,7 +13,7 @@ export interface AuditEntry {
   at: number;
   /** `key:ID`, `config`, `gateway` or `local:USER`. */
   actor: string;
-  /** Method and route; null unless the act came through the API. */
+  /** Method and route; null unless the action came through the API. */
   via: string | null;
   /** `subscription.update` */
   act: string;
@@ -60,7 +60,7 @@ export type AuditMarkName = (typeof AUDIT_MARKS)[number];
 /** The position before the first entry. */
 export const BEGINNING = { seq: 0, hash: "0".repeat(64) } as const;
 
-/** Acts that the chain check itself interprets. */
+/** Actions that the chain check itself interprets. */
 export const CHAIN_BEGUN = "audit.begin";
 export const CHAIN_BROKEN = "audit.broken";
 export const TENANT_ERASED = "tenant.erase";

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { parseUrl } from "./addresses.ts";
-import { problemAt, type FieldProblem } from "./problems.ts";
+import { problemsOf, type FieldProblem } from "./subscription-rules.ts";
 import { oneOf } from "./shape.ts";
 
 /** A connection to a broker: sources pull from it and subscriptions publish to it. */
@@ -99,9 +99,9 @@ const OF_AMQP = ["topology", "management_url"] as const;
 /** Problems of the fields, alone and combined. Messages repeat no value, because values hold passwords. */
 export function checkConnectionInput(input: ConnectionInput): FieldProblem[] {
   const misplaced = input.kind === "amqp" ? undefined : OF_AMQP.find((field) => input[field] !== undefined);
-  if (misplaced !== undefined) return problemAt(misplaced, "is for amqp only; leave it out");
+  if (misplaced !== undefined) return [{ field: misplaced, message: "is for amqp only; leave it out" }];
   if (input.management_url !== undefined && !/^https?:$/.test(parseUrl(input.management_url)?.protocol ?? "")) {
-    return problemAt("management_url", "is not a URL; write for example https://host:15671");
+    return [{ field: "management_url", message: "is not a URL; write for example https://host:15671" }];
   }
   const wanted: readonly Address[] = ADDRESSES[input.kind];
   const given = Object.values(ADDRESSES)
@@ -109,12 +109,13 @@ export function checkConnectionInput(input: ConnectionInput): FieldProblem[] {
     .filter((field) => input[field] !== undefined);
   const foreign = given.find((field) => !wanted.includes(field));
   if (foreign !== undefined) {
-    return problemAt(foreign, `cannot be used with ${input.kind}; set ${wanted.join(" or ")}`);
+    return [{ field: foreign, message: `cannot be used with ${input.kind}; set ${wanted.join(" or ")}` }];
   }
   const [field, second] = new Set(given);
-  if (field === undefined) return problemAt(wanted[0] ?? "url", `set ${wanted.join(" or ")}`);
-  if (second !== undefined) return problemAt(second, `cannot be set together with ${field}; set only one of them`);
-  return problemAt(field, findAddressProblem(input.kind, field, input[field] ?? ""));
+  if (field === undefined) return [{ field: wanted[0] ?? "url", message: `set ${wanted.join(" or ")}` }];
+  if (second !== undefined)
+    return [{ field: second, message: `cannot be set together with ${field}; set only one of them` }];
+  return problemsOf([[field, findAddressProblem(input.kind, field, input[field] ?? "")]]);
 }
 
 /** The settings without the address: for the connection named `default` the environment may set the address. */

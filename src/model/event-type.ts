@@ -4,7 +4,7 @@ import { isGatewayEventType } from "./pattern.ts";
 import { isDeeperThan } from "./json.ts";
 import { EventTypeMask } from "./masking.ts";
 import { oneOf, withDefault } from "./shape.ts";
-import { problemAt, type FieldProblem } from "./problems.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "./subscription-rules.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /** An event type in the registry: what the event means, who publishes it, who consumes it, and its payload's schema. */
@@ -132,30 +132,23 @@ export const MAX_JSON_DEPTH = 64;
 export function checkEventTypeInput(input: EventTypeInput): FieldProblem[] {
   const { name, deprecated_at: deprecatedAt, versions = [] } = input;
   const isGateways = isGatewayEventType(name);
-  return [
-    ...problemAt("name", isGateways && `${name} is a type of the gateway's own events; choose another name`),
-    ...problemAt("name", RESERVED_NAMES.has(name) && `${name} is the name of a route; choose another name`),
-    ...problemAt(
-      "deprecated_at",
-      deprecatedAt !== undefined && input.status !== "deprecated" && "needs `status: deprecated` too",
-    ),
-    ...problemAt(
-      "deprecated_at",
-      deprecatedAt !== undefined &&
-        Number.isNaN(Date.parse(deprecatedAt)) &&
-        "is not an RFC 3339 time; write for example 2026-01-31T12:00:00Z",
-    ),
-    ...problemAt("replaced_by", input.replaced_by === name && "must be another event type"),
-    ...versions.flatMap(({ version, schema, example }, index) => {
+  const isTime = deprecatedAt === undefined || !Number.isNaN(Date.parse(deprecatedAt));
+  return problemsOf([
+    ["name", isGateways && `${name} is a type of the gateway's own events; choose another name`],
+    ["name", RESERVED_NAMES.has(name) && `${name} is the name of a route; choose another name`],
+    ["deprecated_at", deprecatedAt && input.status !== "deprecated" && "needs `status: deprecated` too"],
+    ["deprecated_at", !isTime && "is not an RFC 3339 time; write for example 2026-01-31T12:00:00Z"],
+    ["replaced_by", input.replaced_by === name && "must be another event type"],
+    ...versions.flatMap(({ version, schema, example }, index): FieldCheck[] => {
       const [field, message] = [`versions[${index}]`, `is nested more than ${MAX_JSON_DEPTH} levels deep`];
       const first = versions.findIndex((one) => one.version === version);
       return [
-        ...problemAt(`${field}.schema`, isDeeperThan(schema, MAX_JSON_DEPTH) && message),
-        ...problemAt(`${field}.example`, isDeeperThan(example, MAX_JSON_DEPTH) && message),
-        ...problemAt(`${field}.version`, first < index && `is the same as the version of versions[${first}]`),
+        [`${field}.schema`, isDeeperThan(schema, MAX_JSON_DEPTH) && message],
+        [`${field}.example`, isDeeperThan(example, MAX_JSON_DEPTH) && message],
+        [`${field}.version`, first < index && `is the same as the version of versions[${first}]`],
       ];
     }),
-  ];
+  ]);
 }
 
 const PARTS = /[0-9]+|[^0-9.]+/g;

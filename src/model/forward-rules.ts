@@ -1,6 +1,6 @@
 import type { DeadReason } from "./delivery.ts";
 import { doPatternsOverlap, parsePattern } from "./pattern.ts";
-import { problemAt, type FieldProblem } from "./problems.ts";
+import { problemsOf, type FieldProblem } from "./subscription-rules.ts";
 
 /** How long the first attempt of a forward may take; the sender waits no longer. */
 export const FORWARD_WITHIN_MS = 10_000;
@@ -123,7 +123,7 @@ export interface OwnFacts extends FallbackFacts {
 
 /** Problems of the fallback that a subscription names; `others` are the other subscriptions of its tenant. */
 export function checkFallback(one: OwnFacts, others: readonly FallbackFacts[], kinds: QueueKinds): FieldProblem[] {
-  return problemAt("fallback", findProblem(one, others, kinds));
+  return problemsOf([["fallback", findProblem(one, others, kinds)]]);
 }
 
 function findProblem(one: OwnFacts, others: readonly FallbackFacts[], kinds: QueueKinds) {
@@ -157,13 +157,12 @@ export function checkNoEvents(
 ): FieldProblem[] {
   if (one.events.length > 0) return [];
   if (!isQueue(one.kind) || one.mode === "forward") {
-    return problemAt(
-      "events",
-      "must have at least one pattern; only a queue that is the fallback of another subscription has none",
-    );
+    const message =
+      "must have at least one pattern; only a queue that is the fallback of another subscription has none";
+    return [{ field: "events", message }];
   }
   const field = (["sources", "event_filter"] as const).find((name) => (one[name] ?? undefined) !== undefined);
-  return problemAt(field ?? "", field && "selects events, but a fallback must accept all of them; leave it out");
+  return problemsOf([[field ?? "", field && "selects events, but a fallback must accept all of them; leave it out"]]);
 }
 
 /** Warns of a fallback that does not accept all events. */
@@ -184,11 +183,11 @@ export function checkUsedFallback(
 ): FieldProblem[] {
   const shown = JSON.stringify(user.name);
   if (one.events.length > 0) {
-    return problemAt("events", `must stay empty: this subscription is the fallback of ${shown}`);
+    return [{ field: "events", message: `must stay empty: this subscription is the fallback of ${shown}` }];
   }
   if (user.ordered !== true) return [];
   const ordered = `this subscription is the fallback of ${shown}, which is ordered`;
-  return one.ordered === true
-    ? problemAt("destination.exchange", !isCountable(one) && `must stay a queue: ${ordered}, and then ${UNCOUNTABLE}`)
-    : problemAt("ordered", `must stay true: ${ordered}`);
+  if (one.ordered !== true) return [{ field: "ordered", message: `must stay true: ${ordered}` }];
+  const message = `must stay a queue: ${ordered}, and then ${UNCOUNTABLE}`;
+  return isCountable(one) ? [] : [{ field: "destination.exchange", message }];
 }

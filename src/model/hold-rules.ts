@@ -1,7 +1,7 @@
 import { suggestName } from "./nearest-name.ts";
 import { longestRetryMs } from "./retry-policy.ts";
 import type { RetryPolicySpec } from "./subscription.ts";
-import { problemAt, type FieldProblem } from "./problems.ts";
+import type { FieldProblem } from "./subscription-rules.ts";
 
 /**
  * With `acknowledge: delivered` a message stays in its queue until the deliveries of its event have ended. These rules
@@ -26,22 +26,20 @@ export interface HoldingSource {
 export function checkHold(options: Readonly<Record<string, unknown>>, toTarget: readonly Retried[]): FieldProblem[] {
   const slow = toTarget.find((one) => !fits(options, one));
   if (slow === undefined) return [];
-  return problemAt(
-    "options.hold_max_s",
+  const message =
     `${holdOf(options)} s is shorter than the retries of the subscription ${JSON.stringify(slow.name)} ` +
-      `(${neededS(slow)} s). Give the subscription a shorter retry_policy (short), or set acknowledge: stored`,
-  );
+    `(${neededS(slow)} s). Give the subscription a shorter retry_policy (short), or set acknowledge: stored`;
+  return [{ field: "options.hold_max_s", message }];
 }
 
 /** Such a source pauses while its target is down, so it must name one target. `targets`: all names of its tenant. */
 export function checkGate(options: HoldingSource["options"], targets: readonly string[]): FieldProblem[] {
   if (options["acknowledge"] !== "delivered" || options["target"] !== undefined || targets.length < 2) return [];
   const names = targets.slice(0, 5).join(", ");
-  return problemAt(
-    "options.target",
+  const message =
     `is required with acknowledge: delivered when there are several targets (${targets.length}: ${names}). ` +
-      "Name the target that the events go to",
-  );
+    "Name the target that the events go to";
+  return [{ field: "options.target", message }];
 }
 
 /** A source whose target does not exist would never pause. `targets`: all names of its tenant. */
@@ -52,7 +50,7 @@ export function checkNamedTarget({ target }: HoldingSource["options"], targets: 
       ? "The tenant has no target yet; create the subscription or target first"
       : `The tenant's targets are ${targets.slice(0, 5).join(", ")}`;
   const suggestion = suggestName(String(target), targets) || ".";
-  return problemAt("options.target", `there is no target ${JSON.stringify(target)}${suggestion} ${known}`);
+  return [{ field: "options.target", message: `there is no target ${JSON.stringify(target)}${suggestion} ${known}` }];
 }
 
 /**
@@ -67,12 +65,11 @@ export function checkHeld(
     ({ options }) => (options["target"] === undefined ? isOnly : options["target"] === target) && !fits(options, one),
   );
   if (slow === undefined) return [];
-  return problemAt(
-    "retry_policy",
+  const message =
     `the source ${JSON.stringify(slow.name)} keeps each message in its queue until it is delivered, for at most ` +
-      `${holdOf(slow.options)} s; these retries take ${neededS(one)} s. Choose a shorter retry_policy (short), or give ` +
-      "the source a longer hold_max_s or acknowledge: stored",
-  );
+    `${holdOf(slow.options)} s; these retries take ${neededS(one)} s. Choose a shorter retry_policy (short), or give ` +
+    "the source a longer hold_max_s or acknowledge: stored";
+  return [{ field: "retry_policy", message }];
 }
 
 function fits(options: HoldingSource["options"], one: Retried): boolean {

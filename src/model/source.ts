@@ -8,7 +8,7 @@ import { changeOf, oneOf, orNone, TenantId, texts, withDefault } from "./shape.t
 import { isDeeperThan } from "./json.ts";
 import { findFault } from "./errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
-import { findControl, problemAt, problemsIn, type FieldProblem } from "./problems.ts";
+import { checksOf, findControl, problemsOf, type FieldProblem } from "./subscription-rules.ts";
 
 /** Words with dots between them: a name is part of event types, and with an ending the name of a file. */
 export const SOURCE_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$";
@@ -254,22 +254,22 @@ const MAX_DEPTH = 32;
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 export function checkSourceInput(input: SourceInput): FieldProblem[] {
-  const { tenant_id: tenantId = "", auth, secrets = [] } = input;
-  return [
-    ...problemAt("tenant_id", findControl(tenantId)),
-    ...problemAt("auth.token", findControl(auth?.token ?? "")),
-    ...problemsIn("secrets", secrets, findControl),
-    ...problemAt("secrets", new Set(secrets).size < secrets.length && "contains the same secret twice"),
-    ...problemAt("event_type", findTypeProblem(input)),
-    ...problemsIn("allowed_ips", input.allowed_ips, findRangeProblem),
-    ...problemsIn("content_types", input.content_types, (text) =>
+  const { secrets = [] } = input;
+  return problemsOf([
+    ["tenant_id", findControl(input.tenant_id)],
+    ["auth.token", findControl(input.auth?.token)],
+    ...checksOf("secrets", secrets, findControl),
+    ["secrets", new Set(secrets).size < secrets.length && "contains the same secret twice"],
+    ["event_type", findTypeProblem(input)],
+    ...checksOf("allowed_ips", input.allowed_ips, findRangeProblem),
+    ...checksOf("content_types", input.content_types, (text) =>
       MEDIA_TYPE.test(text.toLowerCase()) ? undefined : "is not a media type; write application/json, or text/*",
     ),
-    ...problemsIn("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
-    ...problemsIn("mask", input.mask, (place) => findMaskProblem(place, input)),
-    ...problemAt("options", findDocumentProblem(input.options)),
-    ...problemAt("manifest", findDocumentProblem(input.manifest)),
-  ];
+    ...checksOf("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
+    ...checksOf("mask", input.mask, (place) => findMaskProblem(place, input)),
+    ["options", findDocumentProblem(input.options)],
+    ["manifest", findDocumentProblem(input.manifest)],
+  ]);
 }
 
 /** Ids and ordering keys are stored unmasked, so their places cannot be masked. */

@@ -1,5 +1,5 @@
 import { parseUrl } from "./addresses.ts";
-import { problemAt, type FieldProblem } from "./problems.ts";
+import { problemsOf, type FieldProblem } from "./subscription-rules.ts";
 import type { TargetInput, HealthPlace } from "./target.ts";
 import { type SubscriptionInput, DEFAULT_KIND, type RetryPolicySpec } from "./subscription.ts";
 
@@ -8,13 +8,13 @@ import { type SubscriptionInput, DEFAULT_KIND, type RetryPolicySpec } from "./su
 export function checkTargetInput(input: TargetInput): FieldProblem[] {
   const { name, preset, url, health_url: healthUrl, description } = input;
   const isUnchecked = preset !== undefined && url === undefined && healthUrl === undefined;
-  return [
-    ...problemAt("name", isPresetName(name) && "is the name of a preset; choose another name, and set `preset: n8n`"),
-    ...problemAt("preset", isUnchecked && "needs url, so that its health can be checked, or health_url"),
-    ...problemAt("url", url !== undefined && parseUrl(url) === undefined && "is not a URL"),
-    ...problemAt("health_url", healthUrl !== undefined && parseUrl(healthUrl) === undefined && "is not a URL"),
-    ...problemAt("description", description?.includes("\0") === true && "must not contain NUL"),
-  ];
+  return problemsOf([
+    ["name", isPresetName(name) && "is the name of a preset; choose another name, and set `preset: n8n`"],
+    ["preset", isUnchecked && "needs url, so that its health can be checked, or health_url"],
+    ["url", url !== undefined && parseUrl(url) === undefined && "is not a URL"],
+    ["health_url", healthUrl !== undefined && parseUrl(healthUrl) === undefined && "is not a URL"],
+    ["description", description?.includes("\0") === true && "must not contain NUL"],
+  ]);
 }
 
 type Named = Pick<SubscriptionInput, "name" | "target">;

@@ -34,7 +34,7 @@ export interface SignedInUser {
 /** Ids of keys have no colon. */
 export const USER_PREFIX = "oidc:";
 
-/** Who acts, for the audit log. A partner is identified by the key that created the portal link. */
+/** The author of an action, for the audit log. A partner is identified by the key that created the portal link. */
 export function actorOf(caller: Caller | undefined): string {
   if (caller === undefined) return "anonymous";
   if (caller.isPartner === true) return `portal:${caller.keyId}`;

@@ -44,7 +44,7 @@ export async function openPassRecords(options: {
   const { registry, authors, clock } = options;
   const passes = await registry.open<PassRecord>(PASSES);
 
-  /** Whoever asks for it writes into the audit log what it means. */
+  /** The caller writes into the audit log what it means. */
   async function put(record: PassRecord): Promise<void> {
     const isOver = ({ thing }: Entry<PassRecord>) => thing.expiresAt <= clock.wall() && thing.id !== record.id;
     await authors.asGateway(() =>

@@ -173,7 +173,7 @@ export function createRegistry(options: {
     });
   }
 
-  /** Throws for refusals that another try would not change. */
+  /** Throws for rejections that another try would not change. */
   function rejectForGood(rejection: WriteRefusal): void {
     if (rejection.why === "idempotency_key_used") throw new KeyUsed(rejection.mark);
     if (rejection.why === "newer_format")

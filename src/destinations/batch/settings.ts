@@ -12,7 +12,7 @@ import type { PreparedDestination, DestinationKind } from "../destination-kind.t
 import { createUrlSecrets } from "../secret-settings.ts";
 import { isAbsolute, normalize } from "node:path";
 import { checkAllowedIps } from "../../model/addresses.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 
 const MIB = 1_048_576;

@@ -5,7 +5,7 @@ import type { PreparedDestination, DestinationKind } from "../destination-kind.t
 import { neededBy, isTemplate } from "../templated.ts";
 import { hasLineFault, parseMailAddress } from "../../model/mail.ts";
 import { parseUrl } from "../../model/addresses.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";
 

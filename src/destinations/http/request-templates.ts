@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { type HeaderBlock, headerLine, isFieldValue } from "../../model/headers.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
 import { parseUrl } from "../../model/addresses.ts";
 import { TEMPLATE_LIMITS, type Template, type TemplatePlace } from "../../sandbox/templates/templates.ts";

@@ -18,7 +18,7 @@ import {
 } from "./request-templates.ts";
 import { createUrlSecrets } from "../secret-settings.ts";
 import { checkAllowedIps } from "../../model/addresses.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
 import { findSignatureHeaderProblem } from "../outgoing-header.ts";
 import { type HttpDestination, presentHttpRecord } from "./request.ts";

@@ -1,7 +1,7 @@
 import type { EventContent } from "../../model/event.ts";
 import { Type, type Static } from "typebox";
 import { describeExchange, describeQueue } from "../../model/connection.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";
 import type { DestinationKind } from "../destination-kind.ts";

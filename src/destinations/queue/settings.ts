@@ -1,7 +1,7 @@
 import { Type, type Static, type TProperties } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
 import { MASK } from "../../model/secrets.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { BrokerKind } from "../../model/connection.ts";
 import type { PreparedDestination } from "../destination-kind.ts";
 import type { Attempt, BatchLimits } from "../sender.ts";

@@ -4,7 +4,7 @@ import { SmsSettings } from "./schema.ts";
 import type { PreparedDestination, DestinationKind } from "../destination-kind.ts";
 import { neededBy, isTemplate } from "../templated.ts";
 import type { Template } from "../../sandbox/templates/templates.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { SmsGateway } from "./gateways/gateway.ts";
 import { GENERIC_HTTP } from "./gateways/generic-http.ts";
 import { TWILIO } from "./gateways/twilio.ts";

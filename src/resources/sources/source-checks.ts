@@ -11,7 +11,7 @@ import {
   type SourceKindRules,
   checkSourceInput,
 } from "../../model/source.ts";
-import { problemAt, problemsIn, type FieldProblem } from "../../model/problems.ts";
+import { problemsOf, checksOf, type FieldProblem } from "../../model/subscription-rules.ts";
 import { isCredentialOption, type SourceState, type SourceRecord } from "./source-record.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
 import { checkNamedTarget } from "../../model/hold-rules.ts";
@@ -30,39 +30,38 @@ export function createSourceInputs(options: {
 
   function check(input: SourceInput, known: SourceState | undefined): void {
     const { auth, path_token: pathToken } = input;
-    rejectProblems([
-      ...checkSourceInput(input),
-      ...checkKind(input, known),
-      ...problemAt("auth.token", auth?.token === MASK && known?.auth === undefined && NOTHING_MASKED),
-      ...problemAt("path_token", pathToken === MASK && known?.pathToken === undefined && NOTHING_MASKED),
-      ...problemAt("auth.token", findTokenProblem(auth?.token, HEADER_SECRET)),
-      ...problemAt("path_token", findTokenProblem(pathToken, TEXT_SECRET)),
+    const problems = [...checkSourceInput(input), ...checkKind(input, known)];
+    const tokens = problemsOf([
+      ["auth.token", auth?.token === MASK && known?.auth === undefined && NOTHING_MASKED],
+      ["path_token", pathToken === MASK && known?.pathToken === undefined && NOTHING_MASKED],
+      ["auth.token", findTokenProblem(auth?.token, HEADER_SECRET)],
+      ["path_token", findTokenProblem(pathToken, TEXT_SECRET)],
     ]);
+    rejectProblems([...problems, ...tokens]);
   }
 
   function checkKind(input: SourceInput, known: SourceState | undefined): FieldProblem[] {
     const name = input.kind ?? GENERIC_KIND;
     const kind = kinds.get(name);
     if (kind === undefined) {
-      return problemAt("kind", `"${name}" is unknown; choose from ${[...kinds.keys()].sort().join(", ")}`);
+      return [{ field: "kind", message: `"${name}" is unknown; choose from ${[...kinds.keys()].sort().join(", ")}` }];
     }
-    const secrets = input.secrets ?? known?.secrets ?? [];
+    const isUnverified = kind.needsSecret && (input.secrets ?? known?.secrets ?? []).length === 0;
+    const isMarkless = input.refuse_replays === true && kind.replayMark === undefined;
     const options = restoreOptions(input.options, known);
     if (typeof input.manifest === "object" && input.manifest !== null) kind.checkManifest?.(input.manifest);
     const able = [...kinds.values()].filter(({ replayMark }) => replayMark !== undefined).map((one) => one.name);
     return [
       ...checkOptions(kind, options),
       ...checkTheirForm(input, known, secretFormOf(kind, options)),
-      ...problemAt(
-        "secrets",
-        kind.needsSecret && secrets.length === 0 && `a source of the kind ${name} verifies with a secret; give it`,
-      ),
-      ...problemAt(
-        "refuse_replays",
-        input.refuse_replays === true &&
-          kind.replayMark === undefined &&
-          `a request of the kind ${name} cannot be recognised by its signature; this setting is for ${able.sort().join(", ")}`,
-      ),
+      ...problemsOf([
+        ["secrets", isUnverified && `a source of the kind ${name} verifies with a secret; give it`],
+        [
+          "refuse_replays",
+          isMarkless &&
+            `a request of the kind ${name} cannot be recognised by its signature; this setting is for ${able.sort().join(", ")}`,
+        ],
+      ]),
     ];
   }
 
@@ -72,7 +71,7 @@ export function createSourceInputs(options: {
     const stored = known.secrets.map(({ secret }) => secret);
     const [problem] = checkSecrets(form, stored);
     if (problem === undefined) return [];
-    return problemAt("secrets", `one that is stored ${problem.message}. Give the secrets again`);
+    return [{ field: "secrets", message: `one that is stored ${problem.message}. Give the secrets again` }];
   }
 
   function kindOf({ shown }: SourceState): SourceKindRules | undefined {
@@ -141,7 +140,7 @@ export function createSourceInputs(options: {
 function checkOptions(kind: SourceKindRules, options: Readonly<Record<string, unknown>>): FieldProblem[] {
   if (kind.options === undefined) {
     const [first] = Object.keys(options);
-    return problemAt(`options.${first}`, first !== undefined && `the kind ${kind.name} has no options`);
+    return first === undefined ? [] : [{ field: `options.${first}`, message: `the kind ${kind.name} has no options` }];
   }
   const errors = Value.Errors(kind.options, options);
   const [error] = errors;
@@ -150,7 +149,7 @@ function checkOptions(kind: SourceKindRules, options: Readonly<Record<string, un
   const params = error.params as { requiredProperties?: string[]; additionalProperties?: string[] };
   const [member] = params.requiredProperties ?? params.additionalProperties ?? [];
   const field = ["options", ...path, ...(member === undefined ? [] : [member])].join(".");
-  return problemAt(field, describeSchemaError(error, errors));
+  return [{ field, message: describeSchemaError(error, errors) }];
 }
 
 /** A client may send back what it was shown: a masked value stands for the stored one. */
@@ -177,7 +176,7 @@ function findTokenProblem(token: string | boolean | null | undefined, form: Secr
 }
 
 function checkSecrets(form: SecretForm, secrets: readonly string[]): FieldProblem[] {
-  return problemsIn("secrets", secrets, form.findProblem);
+  return problemsOf(checksOf("secrets", secrets, form.findProblem));
 }
 
 function secretFormOf(kind: SourceKindRules | undefined, options: Readonly<Record<string, unknown>>): SecretForm {

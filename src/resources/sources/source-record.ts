@@ -205,7 +205,7 @@ function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTex
   return texts.length === 0 ? undefined : { header: auth?.header.toLowerCase(), texts };
 }
 
-/** Whether a kind's setting is a secret, judged by its name. Names of headers and encodings of secrets are not. */
+/** Whether a kind's setting is a secret, by its name. Names of headers and encodings of secrets are not. */
 export function isCredentialOption(name: string): boolean {
   return isCredentialHeader(name) && !/_(header|encoding)$/.test(name);
 }

@@ -12,12 +12,11 @@ import type { DestinationKind } from "../../destinations/destination-kind.ts";
 import { invalidField, PosthornError } from "../../model/errors.ts";
 import { checkFallback, checkNoEvents, checkUsedFallback, findForwardRival } from "../../model/forward-rules.ts";
 import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
-import { problemAt, type FieldProblem } from "../../model/problems.ts";
-import { checkSharedSettings } from "../../model/subscription-rules.ts";
+import { checkSharedSettings, type FieldProblem } from "../../model/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-rules.ts";
 import type { Draft } from "../draft.ts";
-import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";
+import type { SubscriptionAccess, SubscriptionAction } from "./subscription-access.ts";
 import type { KeptSubscription, Settings } from "./subscription-record.ts";
 import { rejectProblems } from "../resource.ts";
 import type { Template } from "../../sandbox/templates/templates.ts";
@@ -52,14 +51,12 @@ function checkTarget(
   const { target } = input;
   if (!target || isPresetName(target)) return [];
   if (findShared(options, input, draft) === undefined) {
-    return problemAt(
-      "target",
-      `"${target}" is neither n8n nor a target of ${ownerOf(input)}. Create it first, with POST /api/v1/targets`,
-    );
+    const message = `"${target}" is neither n8n nor a target of ${ownerOf(input)}. Create it first, with POST /api/v1/targets`;
+    return [{ field: "target", message }];
   }
   const field = findHealthSetting(input, kind) ?? THRESHOLDS.find((name) => input[name] !== undefined);
-  const isSet = field !== undefined;
-  return problemAt(field ?? "", isSet && `${target} is shared; set it there, for all subscriptions that send to it`);
+  const message = `${target} is shared; set it there, for all subscriptions that send to it`;
+  return field === undefined ? [] : [{ field, message }];
 }
 
 /** The target that it shares with others. */
@@ -91,9 +88,9 @@ export function rejectFallbacks(
 type Names = Pick<SubscriptionInput, "fallback" | "target">;
 
 /**
- * Whoever names another subscription as a fallback sends through it, whoever takes a fallback away leaves its queue
- * without the events, and whoever joins a shared target decides with others when its subscriptions are sent to: a caller
- * that is bound to the tenant needs the right to do so itself.
+ * To name another subscription as a fallback is to send through it, to take a fallback away leaves its queue without the
+ * events, and to join a shared target decides when its other subscriptions are sent to: a caller that is bound to the
+ * tenant needs the right to do so itself.
  */
 export function rejectOthersNames(
   given: Names,
@@ -108,7 +105,7 @@ export function rejectOthersNames(
 ): void {
   const { boundTo, access, list, before = {} } = terms;
   if (boundTo === undefined) return;
-  const reject = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAct) => {
+  const reject = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAction) => {
     if (thing === undefined || access.rightsOf(thing, boundTo)[act]) return;
     throw new PosthornError(
       "forbidden",

@@ -14,7 +14,7 @@ import {
   type SubscriptionStatus,
 } from "../../model/subscription.ts";
 import type { TargetInput } from "../../model/target.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { type Collection, checkIfMatch, rejectProblems } from "../resource.ts";
 import { rejectManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";

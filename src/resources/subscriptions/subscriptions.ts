@@ -26,7 +26,7 @@ import {
   type KeptSubscription,
 } from "./subscription-record.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSubscriptionAccess, type SubscriptionAct } from "./subscription-access.ts";
+import { createSubscriptionAccess, type SubscriptionAction } from "./subscription-access.ts";
 import { usedAsFallback, rejectTemplates } from "./subscription-checks.ts";
 import {
   createSubscriptionDrafts,
@@ -158,12 +158,12 @@ export async function openSubscriptions(
     getById,
     /** As `getById`; throws `forbidden` when a caller that is bound to the tenant `boundTo` may not do this with it. */
     getFor(
-      act: SubscriptionAct,
+      act: SubscriptionAction,
       id: string,
       { tenantId, boundTo }: { tenantId: string | undefined; boundTo: string | undefined },
     ): Subscription {
       const subscription = getById(id, tenantId);
-      access.rejectAct(act, thingOf(subscription), boundTo);
+      access.rejectAction(act, thingOf(subscription), boundTo);
       return subscription;
     },
     /** What `getFor` lets a caller do that is bound to this tenant, or to none. */
@@ -300,9 +300,9 @@ export async function openSubscriptions(
       inputs: readonly SubscriptionInput[],
       onRejected: (name: string, error: unknown) => void,
     ): Promise<void> {
-      const refused = new Map<string, unknown>();
+      const rejected = new Map<string, unknown>();
       await registry.change(kept, async (draft) => {
-        refused.clear();
+        rejected.clear();
         const things: DeclaredThing<KeptSubscription>[] = [];
         for (const input of inputs) {
           try {
@@ -310,12 +310,12 @@ export async function openSubscriptions(
             const thing = await toThing(draft.find(kept, id, tenantId));
             things.push({ id, tenantId, build: () => thing });
           } catch (error) {
-            refused.set(input.name, error);
+            rejected.set(input.name, error);
           }
         }
         await declare(draft, kept, things, records.toFormer, { managedBy: "contact", tenantId });
       });
-      for (const [name, error] of refused) onRejected(name, error);
+      for (const [name, error] of rejected) onRejected(name, error);
     },
     /** Rejects a target whose settings its subscriptions cannot have; `only` limits the check to those managed so. */
     checkTarget: drafts.rejectTarget,

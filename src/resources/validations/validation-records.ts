@@ -99,7 +99,7 @@ export async function openStoredValidations(options: StoredValidationsOptions) {
     return found && toVersion(found);
   }
 
-  async function refuseWrong({ endpoint, format, document }: ValidationInput, hash: string): Promise<void> {
+  async function rejectWrong({ endpoint, format, document }: ValidationInput, hash: string): Promise<void> {
     const isTooLarge = document.length > VALIDATION_LIMITS.maxBytes;
     const fault = isTooLarge
       ? `is larger than ${VALIDATION_LIMITS.maxBytes / 1024} KB`
@@ -112,8 +112,8 @@ export async function openStoredValidations(options: StoredValidationsOptions) {
     const hash = hashOf(document);
     const known = draft.find(validations, idOf(input));
     if (known?.thing.hash === hash) return { pending: { entry: known }, latestVersion: latest };
-    await refuseWrong(input, hash);
-    if (known === undefined) refuseLookalike(endpoint, draft.list(validations));
+    await rejectWrong(input, hash);
+    if (known === undefined) rejectLookalike(endpoint, draft.list(validations));
     if (known === undefined && draft.list(validations).length >= MAX_VALIDATIONS) {
       throw new PosthornError("conflict", `There are ${MAX_VALIDATIONS} validations, the maximum. Delete one first.`);
     }
@@ -274,7 +274,7 @@ export function hashOf(document: Uint8Array): string {
 }
 
 /** Both would be one file where the file system ignores case, and each would replace the other. */
-function refuseLookalike(endpoint: string, all: readonly Entry<LiveValidation>[]): void {
+function rejectLookalike(endpoint: string, all: readonly Entry<LiveValidation>[]): void {
   const isLookalike = (other: string) => other !== endpoint && other.toLowerCase() === endpoint.toLowerCase();
   const other = all.find(({ thing }) => isLookalike(thing.endpoint))?.thing.endpoint;
   if (other !== undefined) {

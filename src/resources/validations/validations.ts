@@ -134,7 +134,7 @@ export async function openValidations(options: ValidationsOptions) {
           await noteMirrored((await stored.put({ ...file, document, by: FOLDER })).entry);
           return undefined;
         } catch (error) {
-          return readRefusal(error);
+          return readReason(error);
         }
       }),
     /** Handles a deleted file, if it is still missing. */
@@ -162,14 +162,14 @@ function isNoted(state: string | undefined, version: number): boolean {
 }
 
 /** For a file, malformed content is just another problem. */
-function readRefusal(error: unknown): string {
+function readReason(error: unknown): string {
   if (!(error instanceof PosthornError)) throw error;
   if (error.code === "unreadable_body") return `cannot be read: ${describePlace(error)}`;
   if (error.code === "invalid_validation") return String(error.details?.["reason"]);
   throw error;
 }
 
-/** The message of the error is for somebody who sent a body, and not for whoever edits a file. */
+/** The message of the error is for somebody who sent a body, and not for the editor of a file. */
 function describePlace({ details, message }: PosthornError): string {
   const { reason, line, column } = details ?? {};
   return reason === undefined ? message : `${String(reason)} at line ${String(line)}, column ${String(column)}`;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mayBeJson } from "../../model/json.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { createThreadLines, type Send, Overdue } from "../threads/thread-lines.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { SentFacts } from "./template-scope.ts";
 import type { EventTypeSchema, Rendered, Template, TemplateFacts, Templates } from "./templates.ts";
 

@@ -1,4 +1,4 @@
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { serveCalls } from "../threads/serve-calls.ts";
 import { type CompiledTemplate, compileTemplate } from "./compile.ts";
 import { findUnknown } from "./known-fields.ts";

@@ -1,5 +1,5 @@
 import type { EventContent } from "../../model/event.ts";
-import type { FieldProblem } from "../../model/problems.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
 
 /** The place of a rendered text, which decides how the values in it are escaped. */
 export type TemplatePlace = "text" | "html" | "json" | "url" | "header";

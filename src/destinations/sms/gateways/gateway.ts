@@ -1,4 +1,4 @@
-import type { FieldProblem } from "../../../model/problems.ts";
+import type { FieldProblem } from "../../../model/subscription-rules.ts";
 import type { SmsSettings } from "../schema.ts";
 
 /** A service that sends SMS. There is a small file for each. */

@@ -9,7 +9,7 @@ import {
   type GatewayAnswer,
 } from "./gateway.ts";
 import { parsePointer } from "../../../model/json.ts";
-import type { FieldProblem } from "../../../model/problems.ts";
+import type { FieldProblem } from "../../../model/subscription-rules.ts";
 
 const NO_RULE =
   "destination.success is not set: every 2xx answer counts as delivered, also one whose body reports an error. " +
