@@ -135,14 +135,6 @@ export interface ChainFault {
   why: string;
 }
 
-interface ChainCheck {
-  /** Takes the rows in the order of their numbers, from the first one that exists. */
-  take(row: AuditRow): void;
-  /** Called after the last row. Undefined when the chain is intact. */
-  end(head: AuditMark | undefined): ChainFault | undefined;
-  readonly count: number;
-}
-
 export interface ChainCheckOptions {
   storeId: string;
   /** Undefined: signatures are not verified, and a chain that was rewritten as a whole is not noticed. */
@@ -153,7 +145,7 @@ export interface ChainCheckOptions {
 }
 
 /** Follows the chain from hash to hash. Of several wrong entries the lowest is reported. */
-export function createChainCheck(options: ChainCheckOptions): ChainCheck {
+export function createChainCheck(options: ChainCheckOptions) {
   const { storeId, verify, checkpoint, anchors = [] } = options;
   const start = checkpoint ?? BEGINNING;
   const anchored = new Map(anchors.map(({ seq, hash }) => [seq, hash]));
@@ -197,7 +189,8 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
     get count() {
       return count;
     },
-    take(row) {
+    /** Takes the rows in the order of their numbers, from the first one that exists. */
+    take(row: AuditRow): void {
       const { seq, hash } = row;
       count++;
       if (fault !== undefined && fault.seq <= seq) return;
@@ -213,7 +206,8 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
       checkData(row, entry);
       last = { seq, hash };
     },
-    end(head) {
+    /** Called after the last row. Undefined when the chain is intact. */
+    end(head: AuditMark | undefined): ChainFault | undefined {
       for (const seq of bare.values()) blame(seq, "its data was removed although its tenant was not erased");
       for (const seq of anchored.keys()) {
         if (seq > start.seq)

@@ -12,20 +12,15 @@ export type PassRecords = Awaited<ReturnType<typeof openPassRecords>>;
 
 export interface PassRef {
   id: string;
-  /** The tenant of a portal link. */
+  /** The tenant of a portal link; undefined for sessions. */
   tenantId?: string | undefined;
+  /** The key that it stands for, or the user (`oidc:SUBJECT`). */
   keyId: string;
   madeAt: number;
 }
 
-export interface PassRecord {
-  id: string;
-  /** Undefined for sessions. */
-  tenantId?: string | undefined;
-  /** The key that it stands for, or the user (`oidc:SUBJECT`). */
-  keyId: string;
+export interface PassRecord extends PassRef {
   access?: string | undefined;
-  madeAt: number;
   /** Then no pass needs the record any more. */
   expiresAt: number;
   endedAt?: number | undefined;

@@ -149,7 +149,8 @@ const TARGETS: Resource<SharedTarget> = {
 };
 
 /** Without the fields that the record has itself. */
-function settingsIn({ name: _, tenant_id: __, ...settings }: TargetInput): object {
+function settingsIn(input: TargetInput): object {
+  const { name: _, tenant_id: __, ...settings } = input;
   return settings;
 }
 

@@ -234,29 +234,21 @@ function toEventType(
 
 /** The input that would create this type. */
 function toInput(type: EventType): EventTypeInput {
-  const {
-    name,
-    description,
-    producer,
-    consumers,
-    status,
-    deprecatedAt,
-    replacedBy,
-    enforce,
-    mask = [],
-    versions,
-  } = type;
   return {
-    name,
-    ...(description !== undefined && { description }),
-    ...(producer !== undefined && { producer }),
-    consumers: [...consumers],
-    status,
-    ...(deprecatedAt !== undefined && { deprecated_at: new Date(deprecatedAt).toISOString() }),
-    ...(replacedBy !== undefined && { replaced_by: replacedBy }),
-    enforce,
-    mask: [...mask],
-    versions: versions.map(({ createdAt: _, ...version }) => version),
+    name: type.name,
+    ...(type.description !== undefined && { description: type.description }),
+    ...(type.producer !== undefined && { producer: type.producer }),
+    consumers: [...type.consumers],
+    status: type.status,
+    ...(type.deprecatedAt !== undefined && { deprecated_at: new Date(type.deprecatedAt).toISOString() }),
+    ...(type.replacedBy !== undefined && { replaced_by: type.replacedBy }),
+    enforce: type.enforce,
+    mask: [...(type.mask ?? [])],
+    versions: type.versions.map(({ version, schema, example }) => ({
+      version,
+      schema,
+      ...(example !== undefined && { example }),
+    })),
   };
 }
 

@@ -39,11 +39,8 @@ import {
 /** The subscriptions, kept in memory for the engine and in the store. */
 export type Subscriptions = Awaited<ReturnType<typeof openSubscriptions>>;
 
-export interface MakeOptions {
+export interface MakeOptions extends Pick<ChangeTerms, "createdBy" | "boundTo"> {
   id?: string | undefined;
-  createdBy?: string | undefined;
-  /** The tenant of the caller's key; undefined for operators. */
-  boundTo?: string | undefined;
   once?: Once | undefined;
 }
 

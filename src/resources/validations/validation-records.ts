@@ -26,10 +26,7 @@ export interface PutValidation {
   latestVersion: number;
 }
 
-export interface ValidationFile {
-  readonly endpoint: string;
-  readonly format: ValidationFormat;
-}
+export type ValidationFile = Pick<Validation, "endpoint" | "format">;
 
 export interface ValidationInput extends ValidationFile {
   readonly document: Uint8Array;
@@ -46,18 +43,13 @@ export interface LiveValidation extends Validation {
 
 export type EndedValidation = ValidationFile & { readonly version: number };
 
-export interface ValidationVersion extends EndedValidation {
-  readonly isDeleted: boolean;
+type Origin = Pick<LiveValidation, "restoredFrom" | "createdBy" | "createdAt">;
+
+export interface ValidationVersion
+  extends EndedValidation, Origin, Pick<RecordVersion, "isDeleted" | "size" | "state"> {
   /** Undefined for a deletion, and in lists. */
   readonly document: Uint8Array | undefined;
-  /** The size of the document; 0 for a deletion. */
-  readonly size: number;
   readonly hash: string | undefined;
-  readonly restoredFrom: number | undefined;
-  readonly createdBy: string;
-  readonly createdAt: number;
-  /** JSON, as it was last noted. */
-  readonly state: string | undefined;
 }
 
 export interface StoredValidationsOptions {
@@ -246,21 +238,12 @@ function toKept({ endpoint, version }: EndedValidation, createdBy: string): Kept
 function toVersion({ id, format, data, blob, size, isDeleted, state, createdAt }: RecordVersion): ValidationVersion {
   if (format > VALIDATIONS.format) throw newerFormat(VALIDATIONS, id, format);
   const { version, hash, restoredFrom, createdBy } = JSON.parse(data) as Kept;
-  return {
-    ...toFile(id),
-    version,
-    isDeleted,
-    document: blob,
-    size,
-    hash,
-    restoredFrom,
-    createdBy,
-    createdAt,
-    state,
-  };
+  const of = { ...toFile(id), version, isDeleted, size, state };
+  return { ...of, document: blob, hash, restoredFrom, createdBy, createdAt };
 }
 
-function idOf({ endpoint, format }: ValidationFile): string {
+/** Also the name of its file. */
+export function idOf({ endpoint, format }: ValidationFile): string {
   return `${endpoint}.${format}`;
 }
 
