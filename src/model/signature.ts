@@ -11,7 +11,7 @@ import {
 import type { Random } from "./clock.ts";
 import { invalidField, PosthornError } from "./errors.ts";
 
-/** How deliveries are signed: with the seed's header, and with Standard Webhooks. */
+/** How deliveries are signed: with a plain HMAC header (`X-Webhook-Signature`), and with Standard Webhooks. */
 
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
@@ -61,8 +61,8 @@ function decodePrefixed(secret: string): Buffer {
 }
 
 export interface Signer {
-  /** `seed` is signed with the first secret, `next` with the secret of a rotation, `standard` with each of them. */
-  sign(id: string, timestampS: number, body: Uint8Array): { seed: string; next: string | undefined; standard: string };
+  /** `plain` is signed with the first secret, `next` with the secret of a rotation, `standard` with each of them. */
+  sign(id: string, timestampS: number, body: Uint8Array): { plain: string; next: string | undefined; standard: string };
 }
 
 /** Optional keys that few subscriptions have. */
@@ -76,8 +76,8 @@ interface MoreKeys {
 export function createSigner(secrets: readonly string[], more: MoreKeys = {}): Signer {
   const [current] = secrets;
   if (current === undefined) throw new PosthornError("internal_error", "A signer needs at least one secret.");
-  // The seed's verifier uses the secret as it is shown, prefix and all.
-  const seedKey = createHmacKey(Buffer.from(current, "utf8"));
+  // A verifier of the plain header uses the secret as it is shown, prefix and all.
+  const plainKey = createHmacKey(Buffer.from(current, "utf8"));
   const nextKey = more.nextSecret === undefined ? undefined : createHmacKey(Buffer.from(more.nextSecret, "utf8"));
   const standardKeys = secrets.map((secret) => createHmacKey(decodeSecret(secret)));
   const signAsymmetric = more.ed25519Key === undefined ? undefined : createEd25519Signer(more.ed25519Key);
@@ -90,19 +90,19 @@ export function createSigner(secrets: readonly string[], more: MoreKeys = {}): S
       }
       if (signAsymmetric !== undefined) standard += ` v1a,${signAsymmetric(signed, body)}`;
       const next = nextKey === undefined ? undefined : `sha256=${nextKey.digest("", body, "hex")}`;
-      return { seed: `sha256=${seedKey.digest("", body, "hex")}`, next, standard };
+      return { plain: `sha256=${plainKey.digest("", body, "hex")}`, next, standard };
     },
   };
 }
 
-type SeedAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
+type PlainAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
 
-/** The rules of the seed: `algorithm=hex` or only hex, in lower case, and only the expected algorithm. */
-export function verifySeed(
+/** The plain header: `algorithm=hex` or only hex, in lower case, and only the expected algorithm. */
+export function verifyPlain(
   body: Uint8Array,
   header: string | undefined,
   secret: string,
-  algorithm: SeedAlgorithm = "sha256",
+  algorithm: PlainAlgorithm = "sha256",
 ): boolean {
   if (header === undefined) return false;
   const equalsAt = header.indexOf("=");

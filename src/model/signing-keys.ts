@@ -7,11 +7,11 @@ import { secretInUse } from "./secrets.ts";
 
 /**
  * The keys that a subscription signs with, and how they change. A rotation adds a new secret beside the old one. The
- * seed's header, which holds one signature, uses the old secret until the overlap ends or the owner confirms. All times
+ * plain header, which holds one signature, uses the old secret until the overlap ends or the owner confirms. All times
  * are scheduling times.
  */
 export interface SigningKeys {
-  /** All live secrets; the first is current and signs the seed's header. */
+  /** All live secrets; the first is current and signs the plain header. */
   readonly secrets: readonly LiveSecret[];
   readonly ed25519: Ed25519Key | undefined;
   /** Digest of the secret in the configuration file: only a changed secret there undoes a rotation. */
@@ -122,7 +122,7 @@ export function startRotation(keys: SigningKeys, { secret, overlapMs, force }: R
 }
 
 /**
- * The owner has the new secret: it signs the seed's header from now on. The old one stays for the rest of the overlap.
+ * The owner has the new secret: it signs the plain header from now on. The old one stays for the rest of the overlap.
  */
 export function confirmRotation(keys: SigningKeys): SigningKeys {
   const next = keys.secrets.find(({ state }) => state === "next");

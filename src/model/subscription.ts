@@ -246,7 +246,7 @@ export interface Subscription {
   heldBecause?: string | undefined;
   /** The header that carries the signature, if there is one. */
   signatureHeader?: string | undefined;
-  /** The live secrets. The first is current and signs the seed's header. */
+  /** The live secrets. The first is current and signs the plain HMAC header. */
   secrets: readonly string[];
   /** The new secret of a rotation that is not confirmed yet; one of `secrets`. */
   nextSecret?: string | undefined;

@@ -66,7 +66,7 @@ export function toNewKeyChange(key: ApiKey): RecordChange & { act: "put" } {
 /** Never changes: enough to tell the key from others, far too little to guess the rest. */
 const SHOWN_CHARACTERS = 8;
 
-interface NewApiKey extends Pick<ApiKey, "id" | "name" | "scopes" | "createdAt"> {
+export interface NewApiKey extends Pick<ApiKey, "id" | "name" | "scopes" | "createdAt"> {
   tenantId?: string | undefined;
   expiresAt?: number | undefined;
 }

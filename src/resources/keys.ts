@@ -3,7 +3,7 @@ import type { Clock } from "../model/clock.ts";
 import { invalidField, PosthornError } from "../model/errors.ts";
 import type { LinkTheme } from "../model/portal-theme.ts";
 import { createTokenBucket } from "../model/token-bucket.ts";
-import { createApiKey, hashApiKey, KEYS, type ApiKey } from "./api-key.ts";
+import { createApiKey, hashApiKey, KEYS, type ApiKey, type NewApiKey } from "./api-key.ts";
 import type { Scope } from "../model/scopes.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch, type Entry, type RequestScope } from "./resource.ts";
@@ -75,13 +75,9 @@ export interface KeyChange {
   expiresAt?: number | null | undefined;
 }
 
-export interface NewKey {
+export interface NewKey extends Omit<NewApiKey, "id" | "createdAt"> {
   /** Generated when not given. */
   id?: string | undefined;
-  name: string;
-  scopes: readonly Scope[];
-  tenantId?: string | undefined;
-  expiresAt?: number | undefined;
 }
 
 /**
