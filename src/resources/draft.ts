@@ -18,7 +18,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../model/audit.ts";
 
 /**
- * One change while it is being checked. The draft notes what the checks read: if any of that has changed when the
+ * One change while it is being checked. The draft records what the checks read: if any of that has changed when the
  * change is written, nothing is written and the checks run again. So a rule over several things is a simple `if`.
  * What was put is found and listed as put.
  */
@@ -208,7 +208,7 @@ export function createDraft(options: {
 }
 
 /** Of an entry that the store has not numbered yet. */
-const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
+export const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
 
 function keyText(kind: RecordKind, { tenantId, id }: Pick<RecordKey, "tenantId" | "id">): string {
   return JSON.stringify({ kind, tenantId, id });

@@ -25,7 +25,7 @@ export async function openSettingsRecord(options: {
 
   return {
     /** At the start and at each reload. Writes nothing when nothing has changed. */
-    async note(settings: KeptSettings): Promise<void> {
+    async record(settings: KeptSettings): Promise<void> {
       const before = kept.find(ID)?.thing;
       if (before !== undefined && isDeepStrictEqual(toStored(before, defaults), toStored(settings, defaults))) return;
       const write = () =>

@@ -99,8 +99,6 @@ export function createSourceInputs(options: {
   }
 
   return {
-    /** Throws `invalid_field` when the input cannot be accepted. */
-    check,
     /** Checks a secret that is added to a source. */
     checkSecret(secret: string, known: SourceState): void {
       const problems = [
@@ -109,6 +107,8 @@ export function createSourceInputs(options: {
       ];
       rejectProblems(problems.map(({ message }) => ({ field: "secret", message })));
     },
+    /** Throws `invalid_field` when the input cannot be accepted. */
+    check,
     toState: build,
     /** The same for the configuration, which contains its secrets again at each start. */
     toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState {

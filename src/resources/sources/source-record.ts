@@ -232,12 +232,12 @@ function parseField(text: string | undefined): RequestField | undefined {
 }
 
 /** Regular work for sources. */
-export type SourceNotes = ReturnType<typeof startSourceNotes>;
+export type SourceUpkeep = ReturnType<typeof startSourceUpkeep>;
 
 /** The time of the last request is written with this delay, so that no webhook waits for it. */
 const EVERY_MS = 30_000;
 
-export function startSourceNotes(options: {
+export function startSourceUpkeep(options: {
   records: Pick<Records, "noteStates">;
   clock: Clock;
   list: () => readonly Entry<SourceRecord>[];

@@ -32,8 +32,8 @@ import {
   rejectUnknownTarget,
 } from "./source-checks.ts";
 import {
-  startSourceNotes,
-  type SourceNotes,
+  startSourceUpkeep,
+  type SourceUpkeep,
   createSourceRecords,
   type SourceRecord,
   toSource,
@@ -73,7 +73,7 @@ export async function openSources(options: {
   let folded: ReadonlySet<string> | undefined;
   const inputs = createSourceInputs({ clock, random, kinds });
   /** Set only after the kind is opened. */
-  const later: { sources?: Collection<SourceRecord>; notes?: SourceNotes } = {};
+  const later: { sources?: Collection<SourceRecord>; upkeep?: SourceUpkeep } = {};
   const { resource, toRecord } = createSourceRecords({
     ...options,
     findLastRequestAt: (name) => later.sources?.find(name)?.thing.source.lastRequestAt,
@@ -85,12 +85,12 @@ export async function openSources(options: {
         undeclared.clear();
         folded = undefined;
       }
-      later.notes?.schedule();
+      later.upkeep?.schedule();
       if (later.sources !== undefined) options.onChange?.();
     },
   });
   later.sources = sources;
-  const notes = (later.notes = startSourceNotes({ ...options, list: sources.list, endOverlaps }));
+  const upkeep = (later.upkeep = startSourceUpkeep({ ...options, list: sources.list, endOverlaps }));
 
   /** A target that ignores case would take what was not verified for webhooks of the declared source. */
   function isLookalike(name: string): boolean {
@@ -335,7 +335,7 @@ export async function openSources(options: {
       return left.map(({ id }) => id);
     },
     /** Writes the times that were only kept in memory. */
-    stop: notes.stop,
+    stop: upkeep.stop,
   };
 }
 

@@ -17,7 +17,7 @@ import type { TargetInput } from "../../model/target.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { type Collection, checkIfMatch, rejectProblems } from "../resource.ts";
 import { rejectManaged, type DeclaredThing } from "../declared.ts";
-import type { Draft, Pending } from "../draft.ts";
+import { UNWRITTEN, type Draft, type Pending } from "../draft.ts";
 import {
   rejectFrequentChecks,
   type SubscriptionAccess,
@@ -308,8 +308,6 @@ function rejectOtherOwner(input: SubscriptionInput, { tenantId }: KeptEntry): vo
   if (field === undefined) return;
   throw invalidField(field, `${field}: it belongs to ${tenantId}, which cannot be changed.`);
 }
-
-const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
 
 /** Most subscriptions have no fallback and are none, so they need not be compared with the others. */
 function concernsFallback({ events, fallback }: SubscriptionInput, { settings }: KeptSubscription): boolean {

@@ -116,10 +116,10 @@ export async function openSubscriptions(
   }
 
   /**
-   * Notes when a change is in effect that ended the use of the operator's credentials. It is not part of the change, but
+   * Records when a change is in effect that ended the use of the operator's credentials. It is not part of the change, but
    * its caller gets the version of both.
    */
-  async function noteInEffect(entry: KeptEntry): Promise<KeptEntry> {
+  async function recordInEffect(entry: KeptEntry): Promise<KeptEntry> {
     if (records.withoutOperator(entry.thing) === entry.thing) return entry;
     return registry.changeOne(kept, (draft) => {
       const current = draft.find(kept, entry.id, entry.tenantId);
@@ -218,7 +218,7 @@ export async function openSubscriptions(
     keysOf: (subscription: Subscription) => thingOf(subscription).keys,
     /** In wall time; undefined while it is active. */
     heldSince: (subscription: Subscription) => thingOf(subscription).heldSince,
-    /** The state noted beside its record, as of its last change or the start. */
+    /** The state recorded beside its record, as of its last change or the start. */
     findState: (seq: number) => kept.findBySeq(seq)?.state,
     /** Deleted subscriptions, by the numbers of their lanes. */
     listDeleted: kept.listDeleted,
@@ -241,13 +241,13 @@ export async function openSubscriptions(
     ): Promise<{ subscription: Subscription; isNew: boolean }> {
       await examineAhead(input, terms.boundTo ?? ownerOf(input));
       const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
-      return { subscription: shown(await noteInEffect(entry)), isNew };
+      return { subscription: shown(await recordInEffect(entry)), isNew };
     },
     /** A new secret begins a rotation. */
     async change(of: SubscriptionRef, change: SubscriptionChange, terms?: ChangeTerms): Promise<Subscription> {
       await examineAhead(change, of.tenantId, kept.find(of.id, of.tenantId)?.thing.settings);
       const entry = await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms));
-      return shown(await noteInEffect(entry));
+      return shown(await recordInEffect(entry));
     },
     /** Writes it together with what `notify` adds to the draft; `notify` is called only when the status changes. */
     setStatus,
