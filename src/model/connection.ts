@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { parseUrl } from "./addresses.ts";
 import { problemsOf, type FieldProblem } from "./subscription-rules.ts";
-import { oneOf } from "./shape.ts";
+import { oneOf, optionalText } from "./shape.ts";
 
 /** A connection to a broker: sources pull from it and subscriptions publish to it. */
 
@@ -14,8 +14,7 @@ export const DEFAULT_QUEUE_TYPE = "quorum";
 export const BROKER_KINDS = ["amqp", "azure-service-bus", "azure-storage-queue"] as const;
 export type BrokerKind = (typeof BROKER_KINDS)[number];
 
-const secretText = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 4096, secret: true, description }));
+const secretText = (description: string) => optionalText({ minLength: 1, maxLength: 4096, secret: true, description });
 
 export const ConnectionInput = Type.Object(
   {
@@ -26,33 +25,27 @@ export const ConnectionInput = Type.Object(
     kind: oneOf(BROKER_KINDS, { description: "The kind of broker" }),
     url: secretText("For `amqp`: `amqps://user:password@host:5671/vhost`"),
     connection_string: secretText("For the Azure kinds: the connection string that the portal shows"),
-    namespace: Type.Optional(
-      Type.String({
-        pattern: "^[A-Za-z0-9.-]{1,253}$",
-        description:
-          "For `azure-service-bus`, instead of a connection string: `NAME.servicebus.windows.net`, with the identity " +
-          "that `DefaultAzureCredential` finds",
-      }),
-    ),
-    account_url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 2048,
-        description:
-          "For `azure-storage-queue`, instead of a connection string: `https://NAME.queue.core.windows.net`, with the " +
-          "identity that `DefaultAzureCredential` finds",
-      }),
-    ),
+    namespace: optionalText({
+      pattern: "^[A-Za-z0-9.-]{1,253}$",
+      description:
+        "For `azure-service-bus`, instead of a connection string: `NAME.servicebus.windows.net`, with the identity " +
+        "that `DefaultAzureCredential` finds",
+    }),
+    account_url: optionalText({
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        "For `azure-storage-queue`, instead of a connection string: `https://NAME.queue.core.windows.net`, with the " +
+        "identity that `DefaultAzureCredential` finds",
+    }),
     topology: Type.Optional(
       Type.Object(
         {
-          namespace: Type.Optional(
-            Type.String({
-              pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
-              default: DEFAULT_NAMESPACE,
-              description: "Prefix of the exchange names: `NAMESPACE.events`, `NAMESPACE.dlx` …",
-            }),
-          ),
+          namespace: optionalText({
+            pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
+            default: DEFAULT_NAMESPACE,
+            description: "Prefix of the exchange names: `NAMESPACE.events`, `NAMESPACE.dlx` …",
+          }),
           queue_type: Type.Optional(
             oneOf(["quorum", "classic"], {
               default: DEFAULT_QUEUE_TYPE,

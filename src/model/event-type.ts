@@ -3,7 +3,7 @@ import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, type EventTypeStatus } from 
 import { isGatewayEventType } from "./pattern.ts";
 import { isDeeperThan } from "./json.ts";
 import { EventTypeMask } from "./masking.ts";
-import { oneOf, withDefault } from "./shape.ts";
+import { oneOf, optionalText, withDefault } from "./shape.ts";
 import { problemsOf, type FieldCheck, type FieldProblem } from "./subscription-rules.ts";
 import type { ManagedBy } from "./subscription.ts";
 
@@ -21,7 +21,7 @@ const Name = Type.String({
   examples: ["order.created"],
 });
 const text = (maxLength: number, description: string, example: string) =>
-  Type.Optional(Type.String({ maxLength, pattern: TEXT_PATTERN, description, examples: [example] }));
+  optionalText({ maxLength, pattern: TEXT_PATTERN, description, examples: [example] });
 
 const VersionContent = {
   schema: Type.Object(
@@ -58,19 +58,15 @@ const Facts = {
     }),
     "active",
   ),
-  deprecated_at: Type.Optional(
-    Type.String({
-      pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}(Z|[+-][0-9]{2}:[0-9]{2})$",
-      description: "Since when (RFC 3339); by default the time of the change",
-    }),
-  ),
-  replaced_by: Type.Optional(
-    Type.String({
-      maxLength: EVENT_TYPE_MAX_LENGTH,
-      pattern: EVENT_TYPE_PATTERN,
-      description: "The event type to use instead of a deprecated one",
-    }),
-  ),
+  deprecated_at: optionalText({
+    pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}(Z|[+-][0-9]{2}:[0-9]{2})$",
+    description: "Since when (RFC 3339); by default the time of the change",
+  }),
+  replaced_by: optionalText({
+    maxLength: EVENT_TYPE_MAX_LENGTH,
+    pattern: EVENT_TYPE_PATTERN,
+    description: "The event type to use instead of a deprecated one",
+  }),
   enforce: withDefault(
     Type.Boolean({ description: "`false` accepts events that do not match their schema, and records the mismatch" }),
     true,

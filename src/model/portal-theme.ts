@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { oneOf } from "./shape.ts";
+import { oneOf, optionalText } from "./shape.ts";
 
 /** How the partner page looks. `system`: as the visitor's device is set, or as the visitor chooses. */
 export const APPEARANCES = ["system", "light", "dark"] as const;
@@ -13,14 +13,12 @@ export const PORTAL_ACCENT = { pattern: "^#[0-9a-fA-F]{6}$", hint: "give a colou
 /** What a link changes of the configured look. */
 export const LinkTheme = Type.Object(
   {
-    name: Type.Optional(Type.String({ ...PORTAL_NAME, description: "The heading of the page", examples: ["Acme"] })),
-    accent: Type.Optional(
-      Type.String({
-        ...PORTAL_ACCENT,
-        description: "Colour of buttons and links, `#rrggbb`; made darker or lighter where it would be hard to read",
-        examples: ["#0a7d4f"],
-      }),
-    ),
+    name: optionalText({ ...PORTAL_NAME, description: "The heading of the page", examples: ["Acme"] }),
+    accent: optionalText({
+      ...PORTAL_ACCENT,
+      description: "Colour of buttons and links, `#rrggbb`; made darker or lighter where it would be hard to read",
+      examples: ["#0a7d4f"],
+    }),
     appearance: Type.Optional(
       oneOf(APPEARANCES, { description: "`light` and `dark` are fixed; with `system` the visitor chooses" }),
     ),

@@ -5,6 +5,7 @@ import {
   type TProperties,
   type TSchema,
   type TSchemaOptions,
+  type TStringOptions,
   type TUnsafe,
 } from "typebox";
 import { DEFAULT_TENANT } from "./event.ts";
@@ -32,6 +33,10 @@ interface WriteOnly {
 
 export function orNull<Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], options);
+}
+
+export function optionalText(options: TStringOptions) {
+  return Type.Optional(Type.String(options));
 }
 
 /** A list of texts that is not empty, and has no empty text. */

@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
-import { earlierNames, oneOf, orNone, orNull, TenantId, texts, withDefault, writeOnly } from "./shape.ts";
+import { earlierNames, oneOf, optionalText, orNone, orNull, TenantId, texts, withDefault, writeOnly } from "./shape.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
 import { TargetThresholds, type TargetRules } from "./target.ts";
 
@@ -193,7 +193,7 @@ export const SharedSettings = Type.Object(
       }),
       600,
     ),
-    description: Type.Optional(Type.String({ maxLength: 2000 })),
+    description: optionalText({ maxLength: 2000 }),
   },
   { additionalProperties: false },
 );

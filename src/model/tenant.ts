@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
 import { parseUrl } from "./addresses.ts";
 import { toWireNames, type InCode } from "./names.ts";
-import { fillIn, oneOf, orNone, withDefault } from "./shape.ts";
+import { fillIn, oneOf, optionalText, orNone, withDefault } from "./shape.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
 import type { ManagedBy, Subscription } from "./subscription.ts";
 
@@ -27,15 +27,11 @@ const EmailAddress = Type.String({
 export const ContactInput = Type.Object(
   {
     email: Type.Optional(Type.With(EmailAddress, { description: "An e-mail address", examples: ["ops@acme.example"] })),
-    phone: Type.Optional(
-      Type.String({
-        pattern: "^\\+[1-9][0-9]{5,14}$",
-        description: "A phone number with its country code; needs the gateway's SMS settings",
-      }),
-    ),
-    url: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2048, description: "The URL that events are posted to" }),
-    ),
+    phone: optionalText({
+      pattern: "^\\+[1-9][0-9]{5,14}$",
+      description: "A phone number with its country code; needs the gateway's SMS settings",
+    }),
+    url: optionalText({ minLength: 1, maxLength: 2048, description: "The URL that events are posted to" }),
     about: withDefault(
       Type.Array(oneOf(TOPICS), {
         minItems: 1,
@@ -132,15 +128,13 @@ export type QuotasInput = Static<typeof QuotasInput>;
 /** The settings of a tenant, without its id. */
 export const TenantSettings = Type.Object(
   {
-    name: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
-        description: "A name for people",
-        examples: ["Acme"],
-      }),
-    ),
+    name: optionalText({
+      minLength: 1,
+      maxLength: 200,
+      pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+      description: "A name for people",
+      examples: ["Acme"],
+    }),
     contact_email: orNone(EmailAddress, {
       description: "E-mail address that is notified of problems with the tenant's subscriptions",
       examples: ["ops@acme.example"],
