@@ -31,7 +31,7 @@ export function findMember(json: Buffer, start: number, end: number, name: strin
 }
 
 /** The values of all members with this name. */
-export function findMembers(json: Buffer, start: number, end: number, name: string): Span[] {
+function findMembers(json: Buffer, start: number, end: number, name: string): Span[] {
   const wanted = Buffer.from(name);
   const found: Span[] = [];
   let at = skipSpace(json, skipSpace(json, start, end) + 1, end);
