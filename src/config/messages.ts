@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { parseMailAddress, parseSmtpUrl, TLS_MODES, type TlsMode } from "../model/mail.ts";
-import { oneOf, optionalText } from "../model/shape.ts";
-import { withVariables } from "./setting-schema.ts";
+import { oneOf } from "../model/shape.ts";
+import { optionalText, withVariables } from "./setting-schema.ts";
 
 /** Settings for e-mail, and for all SMS. */
 

@@ -2,8 +2,7 @@ import { Type } from "typebox";
 import { findFault } from "../model/errors.ts";
 import { isLoopbackHost, parseUrl } from "../model/addresses.ts";
 import { GROUP_RULE_FORM, parseGroupRule } from "../model/scopes.ts";
-import { optionalText } from "../model/shape.ts";
-import { describeValue, withVariables } from "./setting-schema.ts";
+import { describeValue, optionalText, withVariables } from "./setting-schema.ts";
 
 /** Sign-in to the dashboard with an OpenID Connect provider. */
 export const Oidc = Type.Object(

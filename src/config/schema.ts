@@ -7,10 +7,10 @@ import { EarlierPolicyName, RETRY_POLICY_NAMES, RetryDelays } from "../model/sub
 import { TargetInput } from "../model/target.ts";
 import { TenantInput } from "../model/tenant.ts";
 import { ALERT_SETTINGS, AlertsSection, Limits, Retention, Portal } from "./sections.ts";
-import { oneOf, optionalText } from "../model/shape.ts";
+import { oneOf } from "../model/shape.ts";
 import { Sms, Smtp } from "./messages.ts";
 import { Oidc } from "./oidc.ts";
-import { withVariables } from "./setting-schema.ts";
+import { optionalText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins.ts";
 import { VERSION } from "./version.ts";
 

@@ -1,11 +1,11 @@
 import { Type, type TProperties } from "typebox";
 import { MAX_RETENTION_DAYS } from "../model/retention.ts";
-import { withVariables } from "./setting-schema.ts";
+import { withVariables, optionalText } from "./setting-schema.ts";
 import { SUBSCRIPTION_FIELDS } from "../destinations/kinds.ts";
 import { AlertRuleInput, type AlertChannel } from "../model/alert.ts";
 import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
 import { DEFAULT_KIND } from "../model/subscription.ts";
-import { oneOf, optionalText, withDefault } from "../model/shape.ts";
+import { oneOf, withDefault } from "../model/shape.ts";
 import { APPEARANCES, PORTAL_ACCENT, PORTAL_NAME } from "../model/portal-theme.ts";
 
 const MIB = 1_048_576;

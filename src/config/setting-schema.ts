@@ -1,4 +1,4 @@
-import type { TProperties, TSchema } from "typebox";
+import { Type, type TProperties, type TSchema, type TStringOptions } from "typebox";
 import { createHash } from "node:crypto";
 
 /** The annotations of a setting beside its JSON Schema. */
@@ -24,6 +24,11 @@ export interface SettingSchema extends TSchema {
 export function withVariables<Settings extends TProperties>(prefix: string, settings: Settings): Settings {
   for (const [name, schema] of Object.entries<SettingSchema>(settings)) schema.env ??= prefix + name.toUpperCase();
   return settings;
+}
+
+/** An optional text. */
+export function optionalText(options: TStringOptions & Partial<SettingSchema>) {
+  return Type.Optional(Type.String(options));
 }
 
 /** The JSON Schema keywords that the settings use. */
