@@ -1,8 +1,8 @@
 import { Type, type Static } from "typebox";
 import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
 import { parseUrl } from "./addresses.ts";
-import { toWireNames, type InCode } from "./names.ts";
-import { fillIn, oneOf, optionalText, orNone, withDefault } from "./shape.ts";
+import type { InCode } from "./names.ts";
+import { oneOf, optionalText, orNone, withDefault } from "./shape.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
 import type { ManagedBy, Subscription } from "./subscription.ts";
 
@@ -169,10 +169,6 @@ export type TenantInput = Static<typeof TenantInput>;
 
 /** Undefined means no limit. */
 export type Quotas = InCode<QuotasInput>;
-
-export function presentQuotas({ quotas }: Pick<Tenant, "quotas">): Required<QuotasInput> {
-  return fillIn(QuotasInput.properties, toWireNames(quotas));
-}
 
 export interface Tenant {
   id: string;

@@ -1,6 +1,6 @@
 import type { Clock } from "../model/clock.ts";
 import {
-  presentQuotas,
+  QuotasInput,
   toContact,
   type ContactInput,
   type Tenant,
@@ -10,7 +10,8 @@ import {
 import { invalidField, PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
 import { presentRetention } from "../model/retention.ts";
-import { toCodeNames } from "../model/names.ts";
+import { toCodeNames, toWireNames } from "../model/names.ts";
+import { fillIn } from "../model/shape.ts";
 import type { ManagedBy } from "../model/subscription.ts";
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
@@ -129,7 +130,7 @@ export async function openTenants(options: {
         const entry = await getKnown(draft, id);
         checkExpected(tenants, entry, ifMatch);
         const known = entry.thing;
-        const quotas = { ...presentQuotas(known), ...change.quotas };
+        const quotas = { ...quotasOf(known), ...change.quotas };
         const retention = { ...presentRetention(known.retention), ...change.retention };
         return draft.put(tenants, toTenant({ ...settingsOf(known), ...change, quotas, retention }, "api", known));
       }),
@@ -177,7 +178,7 @@ const TENANTS: Resource<Tenant> = {
   show({ managedBy, ...tenant }) {
     const { id: _, ...settings } = settingsOf(tenant);
     const retention = presentRetention(tenant.retention);
-    return { ...settings, quotas: presentQuotas(tenant), retention, managed_by: managedBy };
+    return { ...settings, quotas: quotasOf(tenant), retention, managed_by: managedBy };
   },
   keyOf: ({ id }) => ({ id }),
   tenantOf: ({ id }) => id,
@@ -217,4 +218,8 @@ function checkContacts(contacts: readonly ContactInput[]): readonly ContactInput
   const at = contacts.findIndex((contact) => toContact(contact) === undefined);
   if (at < 0) return contacts;
   throw invalidField("contacts", `contacts[${at}]: give one of email, phone and url, and only one.`);
+}
+
+export function quotasOf({ quotas }: Pick<Tenant, "quotas">): Required<QuotasInput> {
+  return fillIn(QuotasInput.properties, toWireNames(quotas));
 }

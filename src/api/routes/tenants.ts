@@ -3,7 +3,6 @@ import { Type } from "typebox";
 import { invalidField, PosthornError } from "../../model/errors.ts";
 import { presentRetention, RetentionInput } from "../../model/retention.ts";
 import {
-  presentQuotas,
   QuotasInput,
   TENANT_ID_PATTERN,
   TenantInput,
@@ -12,6 +11,7 @@ import {
   type Tenant as KnownTenant,
 } from "../../model/tenant.ts";
 import type { Entry } from "../../resources/resource.ts";
+import { quotasOf } from "../../resources/tenants.ts";
 import { ERASURE_STAGES, type ErasureRow } from "../../store/port/erasures.ts";
 import type { TenantUsage } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
@@ -168,7 +168,7 @@ function presentTenant(tenant: KnownTenant, usage: TenantUsage | undefined): Ans
       const { way, address, about = [] } = toContact(contact) ?? {};
       return { ...(way !== undefined && { [way]: address }), about };
     }),
-    quotas: presentQuotas(tenant),
+    quotas: quotasOf(tenant),
     retention: presentRetention(tenant.retention),
     usage: {
       subscriptions: usage?.subscriptions ?? 0,
