@@ -58,9 +58,12 @@ export function oneOf<const Value extends string>(values: readonly Value[], opti
   );
 }
 
+const earlierPatterns = new Set<unknown>();
+
 /** A branch of a choice: earlier names of its values, which are accepted and not shown. */
 export function earlierNames<const Names extends Readonly<Record<string, string>>>(names: Names) {
   const pattern = `^(${Object.keys(names).join("|")})$`;
+  earlierPatterns.add(pattern);
   return Type.Unsafe<keyof Names & string>(Type.String({ pattern, deprecated: true }));
 }
 
@@ -122,8 +125,7 @@ export interface SchemaError {
   readonly message?: string | undefined;
 }
 
-/** A pattern beside constants is that of earlier names. */
-const OF_CHOICES: ReadonlySet<string> = new Set(["const", "enum", "type", "anyOf", "oneOf", "pattern"]);
+const OF_CHOICES: ReadonlySet<string> = new Set(["const", "enum", "type", "anyOf", "oneOf"]);
 
 /**
  * What is wrong, for people. A choice is a union of constants, of which each reports an error of its own that does not
@@ -132,7 +134,7 @@ const OF_CHOICES: ReadonlySet<string> = new Set(["const", "enum", "type", "anyOf
 export function describeSchemaError(error: SchemaError, all: readonly SchemaError[]): string {
   const here = all.filter(({ instancePath }) => instancePath === error.instancePath);
   const choices = [...new Set(here.flatMap(choicesOf))];
-  if (choices.length === 0 || here.some(({ keyword }) => !OF_CHOICES.has(keyword))) {
+  if (choices.length === 0 || !here.every(isOfChoice)) {
     return error.message ?? "is not valid";
   }
   const named = new Set<string>(choices.map((choice) => (choice === null ? "null" : typeof choice)));
@@ -141,6 +143,10 @@ export function describeSchemaError(error: SchemaError, all: readonly SchemaErro
   const others = types.map((type) => (type === "null" ? type : `a value of the type ${type}`));
   if (texts.length + others.length === 1) return `must be ${texts.join("")}`;
   return `must be one of ${texts.join(", ")}${others.map((other) => `, or ${other}`).join("")}`;
+}
+
+function isOfChoice({ keyword, params }: SchemaError): boolean {
+  return OF_CHOICES.has(keyword) || earlierPatterns.has((params as { pattern?: unknown }).pattern);
 }
 
 function choicesOf({ keyword, params }: SchemaError): readonly unknown[] {
