@@ -106,7 +106,7 @@ async function applyConfig({ config: started, logger }: Start, made: Parts, conf
   made.reloadAlerts(config.alerts);
   made.setChannels(config.alerts.channels);
   // Other settings than these apply at the next start.
-  await made.settingsRecord.note(listSettings(started, config.alerts, made.masterKey)).catch((error: unknown) => {
+  await made.settingsRecord.record(listSettings(started, config.alerts, made.masterKey)).catch((error: unknown) => {
     // What was declared is in effect already.
     logger.error({ error }, "the change of settings could not be recorded in the audit log");
   });

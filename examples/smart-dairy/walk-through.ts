@@ -107,11 +107,11 @@ async function signUp({ step, check, command }: Story, { gateway, partners: { sh
   await gateway.posthorn(tenant, { isQuiet: true });
   const args = ["subscriptions", "create", "Shipping", "--to", shipping.url, "--events", "order.confirmed"];
   const owner = ["--tenant", String(FARM)];
-  const limits = ["--secret-file", "secret.txt", "--retry-policy", "dairy", "--rate-limit", "100"];
+  const limits = ["--secret-file", "secret.txt", "--retry-policy", "few", "--rate-limit", "100"];
   command(`posthorn ${[...args, ...owner, ...limits].join(" ")}`);
   await gateway.posthorn([...args, ...owner, ...limits], { isQuiet: true });
   const { status } = await readPartner(gateway, shipping);
-  check("Shipping is subscribed: policy dairy, at most 100 a minute", status === "active");
+  check("Shipping is subscribed: policy few, at most 100 a minute", status === "active");
 }
 
 async function tellRefusedOrder({ step, sent, answered, check }: Story, { gateway }: Dairy): Promise<void> {

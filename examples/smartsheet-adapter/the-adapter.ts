@@ -15,7 +15,7 @@ const EVENT_LOG =
 /** Health is asked for, and failures are retried, several times a second instead of every minute and half minute. */
 const hasten = (yaml: string) =>
   yaml.replace(
-    "retry_policy: smartsheet\n",
+    "retry_policy: bursts\n",
     `retry_policy: { delays_s: ${JSON.stringify(Array(100).fill(0.2))} }\n    health_interval_s: 0.2\n`,
   );
 

@@ -11,9 +11,9 @@ const UNITS: readonly (readonly [string, number])[] = [
 
 const MEANT_FOR: Readonly<Record<(typeof RETRY_POLICY_NAMES)[number], string>> = {
   standard: "Most destinations. It is the default.",
-  dairy: "Partners that expect few attempts, as in the `smart-dairy` example.",
-  proxy: "A destination that you forward to, such as n8n. It gives up after two minutes.",
-  smartsheet: "The `smartsheet-adapter` example: 10 rounds of 3 attempts.",
+  few: "Partners that expect few attempts, as in the `smart-dairy` example.",
+  short: "A destination that you forward to, such as n8n. It gives up after two minutes.",
+  bursts: "10 bursts of 3 attempts, as in the `smartsheet-adapter` example.",
 };
 
 /** docs/reference/retry-policies.md, from the policies themselves. */

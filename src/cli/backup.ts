@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { DEFAULT_FILE, type LoadedConfig } from "../config/load.ts";
-import { findAt, SETTINGS, toCamelCase } from "../config/settings-tree.ts";
+import { findAt, SETTINGS } from "../config/settings-tree.ts";
+import { toCamelCase } from "../model/names.ts";
 import { getDatabasePath } from "../config/store-url.ts";
 import { VERSION } from "../config/version.ts";
 import { createSecretBox, findMasterKey } from "../resources/secret-box.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { decodeSecret, verifySeed, verifyStandard } from "../model/signature.ts";
+import { decodeSecret, verifyPlain, verifyStandard } from "../model/signature.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
 import { CommandFailure, EXIT_CONFIGURATION } from "./failure.ts";
 import { openInterruption } from "./surroundings.ts";
@@ -93,7 +93,7 @@ function checkSignatures(headers: IncomingHttpHeaders, body: Buffer, secret: str
   };
   return {
     standard: verifyStandard(standard, body, [secret], Date.now()),
-    plain: verifySeed(body, headerOf(headers, header.toLowerCase()) ?? undefined, secret),
+    plain: verifyPlain(body, headerOf(headers, header.toLowerCase()) ?? undefined, secret),
   };
 }
 

@@ -16,7 +16,8 @@ import {
 } from "./parse-yaml.ts";
 import { findUnknownVariables, readVariables, readValue } from "./read-value.ts";
 import { Settings } from "./schema.ts";
-import { camelize, findAt, freezeDeep, setAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
+import { toCamelCase } from "../model/names.ts";
+import { camelize, findAt, freezeDeep, setAt, SETTINGS, type Config } from "./settings-tree.ts";
 import { isLoopbackHost } from "../model/addresses.ts";
 
 export const DEFAULT_FILE = "posthorn.yaml";

@@ -3,7 +3,7 @@ import { ConnectionInput } from "../model/connection.ts";
 import { EventTypeInput } from "../model/event-type.ts";
 import { SourceInput } from "../model/source.ts";
 import { SubscriptionSchema } from "../destinations/kinds.ts";
-import { RETRY_POLICY_NAMES, RetryDelays } from "../model/subscription.ts";
+import { EarlierPolicyName, RETRY_POLICY_NAMES, RetryDelays } from "../model/subscription.ts";
 import { TargetInput } from "../model/target.ts";
 import { TenantInput } from "../model/tenant.ts";
 import { ALERT_SETTINGS, AlertsSection, Limits, Retention, Portal } from "./sections.ts";
@@ -125,7 +125,7 @@ const destinations = {
       "deliveries are retried within seconds. Invalid together with `public_url`, `trusted_proxies` or a `host` " +
       "that others can reach",
   }),
-  default_retry_policy: Type.Union([oneOf(RETRY_POLICY_NAMES), RetryDelays], {
+  default_retry_policy: Type.Union([oneOf(RETRY_POLICY_NAMES), RetryDelays, EarlierPolicyName], {
     default: "standard",
     description:
       `Retry policy of subscriptions that do not set one: ${RETRY_POLICY_NAMES.map((name) => `\`${name}\``).join(", ")}, or ` +

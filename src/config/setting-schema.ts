@@ -34,6 +34,8 @@ export function optionalText(options: TStringOptions & Partial<SettingSchema>) {
 /** The JSON Schema keywords that the settings use. */
 export interface JsonSchema extends SettingSchema {
   anyOf?: JsonSchema[];
+  /** A branch that is accepted and not shown. */
+  deprecated?: boolean;
   const?: unknown;
   properties?: Record<string, JsonSchema>;
   patternProperties?: Record<string, JsonSchema>;
@@ -59,7 +61,9 @@ export function findVariant(schema: JsonSchema, type: "object" | "array"): JsonS
 
 /** Describes the expected value in words: "a whole number from 0 to 65535". */
 export function describeExpected(schema: JsonSchema): string {
-  if (schema.anyOf !== undefined) return joinChoices(schema.anyOf.map(describeExpected));
+  if (schema.anyOf !== undefined) {
+    return joinChoices(schema.anyOf.filter(({ deprecated }) => deprecated !== true).map(describeExpected));
+  }
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   switch (schema.type) {
     case "boolean":

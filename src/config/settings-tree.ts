@@ -4,12 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import { createHmac, hkdfSync } from "node:crypto";
 import { ConnectionInput } from "../model/connection.ts";
 import { LOG_CHANNEL, toActiveRules, toRuleInput } from "../model/alert.ts";
+import { toCamelCase, type CamelCase } from "../model/names.ts";
 
-/** The settings as a flat list, and the one mapping from snake_case to camelCase. */
-
-type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : S;
+/** The settings as a flat list. */
 
 type Camelized<T> = T extends readonly (infer Item)[]
   ? readonly Item[]
@@ -19,10 +16,6 @@ type Camelized<T> = T extends readonly (infer Item)[]
 
 /** Sections and settings have camelCase names; declared sources and subscriptions keep the shape of the API. */
 export type Config = Camelized<Settings>;
-
-export function toCamelCase(name: string): string {
-  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-}
 
 export function camelize(settings: Settings): Config {
   const camelizeSection = (section: object): object =>

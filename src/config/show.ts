@@ -7,7 +7,8 @@ import type { SubscriptionInput } from "../model/subscription.ts";
 import type { TargetInput } from "../model/target.ts";
 import type { Origin, Origins } from "./load.ts";
 import { maskSecret, maskUrl } from "./setting-schema.ts";
-import { findAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
+import { toCamelCase } from "../model/names.ts";
+import { findAt, SETTINGS, type Config } from "./settings-tree.ts";
 
 /** The effective configuration for people (or, as JSON, for programs), without its secrets. */
 export function showConfig(config: Config, origins: Origins, options: { json: boolean }): string {

@@ -1,4 +1,4 @@
-import { toCamelCase } from "../config/settings-tree.ts";
+import { toCamelCase } from "../model/names.ts";
 import { createFetchText } from "../destinations/wire/http-client.ts";
 import { createProcessRequest } from "../intake/accept-events.ts";
 import { createPullers } from "../intake/messages/pullers.ts";

@@ -13,7 +13,7 @@ import {
 } from "../model/event.ts";
 import { readTrace, traceDetail } from "../model/trace-context.ts";
 import { isGatewayEventType, matchesPattern } from "../model/pattern.ts";
-import type { Place, Source } from "../model/source.ts";
+import type { RequestField, Source } from "../model/source.ts";
 import type { IncomingEvent } from "../accept/fan-out.ts";
 import { after, orElse, type MaybePromise } from "../model/accepted.ts";
 import type { AdoptedEvent, MessageFacts } from "./messages/open-message.ts";
@@ -142,7 +142,7 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions) {
   return (request: WebhookRequest, form: WellFormed, { read, replayKey, kept }: FoundEvent): IncomingEvent => {
     const { source, receivedAt, pulled } = request;
     if (pulled?.adopted !== undefined) return adoptEvent(request, form, pulled, pulled.adopted, { clock, createId });
-    const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
+    const valueOf = (place: RequestField, field: string) => readPlace(place, field, request, form);
     const configuredId = source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id");
     // A message was named when it was opened, also by what `idFrom` finds in it.
     const isNamed = pulled !== undefined && read === undefined;
@@ -258,7 +258,7 @@ function toTime(given: number | undefined, otherwise: number): number {
 }
 
 export function readPlace(
-  place: Place,
+  place: RequestField,
   field: string,
   request: Pick<WebhookRequest, "source" | "headers">,
   form: Pick<WellFormed, "texts">,

@@ -121,21 +121,19 @@ export function isAllowedIp(address: string, ranges: readonly IpRange[]): boolea
   return bytes !== undefined && ranges.some((range) => isInRange(bytes, range));
 }
 
+export function findRangeProblem(text: string): string | undefined {
+  return parseIpRange(text) === undefined
+    ? "is not a CIDR; write for example 203.0.113.0/24 or 2001:db8::/32"
+    : undefined;
+}
+
 export function checkAllowedIps(texts: readonly string[] | null | undefined, url: string): FieldProblem[] {
-  if (texts === undefined || texts === null) return [];
-  const problems = texts.flatMap((text, index) =>
-    parseIpRange(text) === undefined
-      ? [
-          {
-            field: `allowed_ips[${index}]`,
-            message: "is not a CIDR; write for example 203.0.113.0/24 or 2001:db8::/32",
-          },
-        ]
-      : [],
-  );
-  const host = parseUrl(url)?.hostname.replace(/^\[|\]$/g, "");
-  if (problems.length > 0 || host === undefined) return problems;
-  if (isIP(host) === 0 || isAllowedIp(host, parseAllowedIps(texts))) return [];
+  const problems = (texts ?? []).flatMap((text, index) => {
+    const message = findRangeProblem(text);
+    return message === undefined ? [] : [{ field: `allowed_ips[${index}]`, message }];
+  });
+  const host = parseUrl(url)?.hostname.replace(/^\[|\]$/g, "") ?? "";
+  if (!texts || problems.length > 0 || isIP(host) === 0 || isAllowedIp(host, parseAllowedIps(texts))) return problems;
   return [
     { field: "allowed_ips", message: `does not contain ${host}, the address in the url: nothing could be delivered` },
   ];

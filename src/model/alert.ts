@@ -7,9 +7,13 @@ import {
   type AlertRuleName,
   type AlertSeverity,
 } from "./alert-rules.ts";
+import { toCodeNames, toWireNames } from "./names.ts";
 import { oneOf } from "./shape.ts";
 import { GATEWAY_TENANT } from "./event.ts";
 import type { SubscriptionInput } from "./subscription.ts";
+
+const whole = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }));
 
 /** A rule as set in the configuration; missing fields have the defaults of `ALERT_RULES`. */
 export const AlertRuleInput = Type.Object(
@@ -24,33 +28,11 @@ export const AlertRuleInput = Type.Object(
         description: "How far on the good side of the threshold a value must be to clear",
       }),
     ),
-    window_s: Type.Optional(
-      Type.Integer({
-        minimum: 60,
-        maximum: 86_400,
-        description: "The period over which attempts are counted, in seconds",
-      }),
-    ),
-    min_attempts: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: "With fewer attempts in the window the rule is not evaluated",
-      }),
-    ),
-    fires_after: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: "Bad evaluations in a row before the alert fires" }),
-    ),
-    clears_after: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: "Good evaluations in a row before the alert clears" }),
-    ),
-    cool_down_s: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 2_592_000,
-        description: "Minimum seconds between two messages that the alert fired",
-      }),
-    ),
+    window_s: whole(60, 86_400, "The period over which attempts are counted, in seconds"),
+    min_attempts: whole(1, 1_000_000, "With fewer attempts in the window the rule is not evaluated"),
+    fires_after: whole(1, 1000, "Bad evaluations in a row before the alert fires"),
+    clears_after: whole(1, 1000, "Good evaluations in a row before the alert clears"),
+    cool_down_s: whole(0, 2_592_000, "Minimum seconds between two messages that the alert fired"),
     severity: Type.Optional(oneOf(ALERT_SEVERITIES)),
   },
   { additionalProperties: false },
@@ -68,36 +50,24 @@ export function toActiveRules(inputs: readonly AlertRuleInput[]): readonly Activ
   return ALERT_RULE_NAMES.map((name) => {
     const usual: AlertRule = ALERT_RULES[name];
     const given = Object.assign({}, ...inputs.filter(({ rule }) => rule === name)) as Partial<AlertRuleInput>;
+    const { rule: _, enabled: isEnabled = true, windowS, minAttempts, ...others } = toCodeNames(given);
     return {
       ...usual,
+      ...others,
+      // Rules that look at a state have neither.
+      ...(usual.windowS !== undefined && { windowS: windowS ?? usual.windowS }),
+      ...(usual.minAttempts !== undefined && { minAttempts: minAttempts ?? usual.minAttempts }),
       name,
-      isEnabled: given.enabled ?? true,
-      threshold: given.threshold ?? usual.threshold,
-      margin: given.margin ?? usual.margin,
-      ...(usual.windowS !== undefined && { windowS: given.window_s ?? usual.windowS }),
-      ...(usual.minAttempts !== undefined && { minAttempts: given.min_attempts ?? usual.minAttempts }),
-      firesAfter: given.fires_after ?? usual.firesAfter,
-      clearsAfter: given.clears_after ?? usual.clearsAfter,
-      coolDownS: given.cool_down_s ?? usual.coolDownS,
-      severity: given.severity ?? usual.severity,
+      isEnabled,
     };
   });
 }
 
 /** A rule in force as the configuration would set all of it. */
-export function toRuleInput(rule: ActiveRule): AlertRuleInput {
-  return {
-    rule: rule.name,
-    enabled: rule.isEnabled,
-    threshold: rule.threshold,
-    margin: rule.margin,
-    ...(rule.windowS !== undefined && { window_s: rule.windowS }),
-    ...(rule.minAttempts !== undefined && { min_attempts: rule.minAttempts }),
-    fires_after: rule.firesAfter,
-    clears_after: rule.clearsAfter,
-    cool_down_s: rule.coolDownS,
-    severity: rule.severity,
-  };
+export function toRuleInput({ name: rule, isEnabled: enabled, ...active }: ActiveRule): AlertRuleInput {
+  const fields = toWireNames({ rule, enabled, ...active });
+  const set = Object.keys(AlertRuleInput.properties).filter((field) => fields[field] !== undefined);
+  return Object.fromEntries(set.map((field) => [field, fields[field]])) as AlertRuleInput;
 }
 
 /** One thing that an alert is about. */

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, hkdfSync, sign, verify } from "node:crypto";
 import { toEd25519Key } from "./signature.ts";
-import { PosthornError } from "./errors.ts";
+import { invalidField } from "./errors.ts";
 
 /**
  * One entry as it is hashed. The changed data is stored beside it, so that it can be erased without breaking the chain.
@@ -13,7 +13,7 @@ export interface AuditEntry {
   at: number;
   /** `key:ID`, `config`, `gateway` or `local:USER`. */
   actor: string;
-  /** Method and route; null unless the act came through the API. */
+  /** Method and route; null unless the action came through the API. */
   via: string | null;
   /** `subscription.update` */
   act: string;
@@ -60,7 +60,7 @@ export type AuditMarkName = (typeof AUDIT_MARKS)[number];
 /** The position before the first entry. */
 export const BEGINNING = { seq: 0, hash: "0".repeat(64) } as const;
 
-/** Acts that the chain check itself interprets. */
+/** Actions that the chain check itself interprets. */
 export const CHAIN_BEGUN = "audit.begin";
 export const CHAIN_BROKEN = "audit.broken";
 export const TENANT_ERASED = "tenant.erase";
@@ -76,10 +76,6 @@ export function hashData(data: string): string {
 /** The signed text of a mark. It names the store, so that a mark of another store is invalid. */
 export function textOfMark(name: AuditMarkName, storeId: string, { seq, hash, at }: Omit<AuditMark, "signature">) {
   return `posthorn audit ${name}\n${storeId}\n${seq}\n${hash}\n${at}`;
-}
-
-export function writeEntry(entry: AuditEntry): string {
-  return canonicalJson(entry);
 }
 
 /** JSON in one canonical form (RFC 8785): members sorted by name, no spaces. Undefined members are left out. */
@@ -124,8 +120,8 @@ export function createAuditKey(seedHex: string): AuditKey {
 export function createAuditVerifier(publicKey: string): AuditKey["verify"] {
   const bytes = Buffer.from(publicKey.slice(PUBLIC_PREFIX.length), "base64");
   if (!publicKey.startsWith(PUBLIC_PREFIX) || bytes.length !== SEED_BYTES) {
-    throw new PosthornError(
-      "invalid_field",
+    throw invalidField(
+      undefined,
       `The public key of an audit log is ${PUBLIC_PREFIX} followed by the base64 of 32 bytes.`,
     );
   }
@@ -139,25 +135,17 @@ export interface ChainFault {
   why: string;
 }
 
-interface ChainCheck {
-  /** Takes the rows in the order of their numbers, from the first one that exists. */
-  take(row: AuditRow): void;
-  /** Called after the last row. Undefined when the chain is intact. */
-  end(head: AuditMark | undefined): ChainFault | undefined;
-  readonly count: number;
-}
-
 export interface ChainCheckOptions {
   storeId: string;
   /** Undefined: signatures are not verified, and a chain that was rewritten as a whole is not noticed. */
   verify: AuditKey["verify"] | undefined;
   checkpoint: AuditMark | undefined;
-  /** Entries noted outside of the store, each with its hash: the chain must still contain them. */
+  /** Entries recorded outside of the store, each with its hash: the chain must still contain them. */
   anchors?: readonly Pick<AuditMark, "seq" | "hash">[] | undefined;
 }
 
 /** Follows the chain from hash to hash. Of several wrong entries the lowest is reported. */
-export function createChainCheck(options: ChainCheckOptions): ChainCheck {
+export function createChainCheck(options: ChainCheckOptions) {
   const { storeId, verify, checkpoint, anchors = [] } = options;
   const start = checkpoint ?? BEGINNING;
   const anchored = new Map(anchors.map(({ seq, hash }) => [seq, hash]));
@@ -201,7 +189,8 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
     get count() {
       return count;
     },
-    take(row) {
+    /** Takes the rows in the order of their numbers, from the first one that exists. */
+    take(row: AuditRow): void {
       const { seq, hash } = row;
       count++;
       if (fault !== undefined && fault.seq <= seq) return;
@@ -211,15 +200,18 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
       const entry = parseEntry(row.entry);
       const wrong = findWrong(row, entry);
       if (wrong !== undefined || entry === undefined) return blame(seq, wrong ?? "it was changed");
-      if ((anchored.get(seq) ?? hash) !== hash) return blame(seq, "it differs from the anchor that was noted for it");
+      if ((anchored.get(seq) ?? hash) !== hash)
+        return blame(seq, "it differs from the anchor that was recorded for it");
       anchored.delete(seq);
       checkData(row, entry);
       last = { seq, hash };
     },
-    end(head) {
+    /** Called after the last row. Undefined when the chain is intact. */
+    end(head: AuditMark | undefined): ChainFault | undefined {
       for (const seq of bare.values()) blame(seq, "its data was removed although its tenant was not erased");
       for (const seq of anchored.keys()) {
-        if (seq > start.seq) blame(Math.min(seq, last.seq + 1), `entry ${seq} was noted as an anchor and is missing`);
+        if (seq > start.seq)
+          blame(Math.min(seq, last.seq + 1), `entry ${seq} was recorded as an anchor and is missing`);
       }
       if (fault !== undefined) return fault;
       if (head === undefined) return { seq: last.seq + 1, why: "the signed head is missing" };

@@ -21,8 +21,6 @@ export interface Random {
   bytes(length: number): Uint8Array;
 }
 
-/** Real time and real randomness. */
-
 export interface SystemClockOptions {
   /** The start of `now()`; the wall clock by default. */
   startAt?: number;

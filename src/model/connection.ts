@@ -1,5 +1,7 @@
 import { Type, type Static } from "typebox";
 import { parseUrl } from "./addresses.ts";
+import { problemsOf, type FieldProblem } from "./subscription-rules.ts";
+import { oneOf, optionalText } from "./shape.ts";
 
 /** A connection to a broker: sources pull from it and subscriptions publish to it. */
 
@@ -9,66 +11,49 @@ export const DEFAULT_CONNECTION = "default";
 export const DEFAULT_NAMESPACE = "posthorn";
 export const DEFAULT_QUEUE_TYPE = "quorum";
 
+export const BROKER_KINDS = ["amqp", "azure-service-bus", "azure-storage-queue"] as const;
+export type BrokerKind = (typeof BROKER_KINDS)[number];
+
+const secretText = (description: string) => optionalText({ minLength: 1, maxLength: 4096, secret: true, description });
+
 export const ConnectionInput = Type.Object(
   {
     name: Type.String({
       pattern: "^[a-z0-9][a-z0-9_-]{0,63}$",
       description: `Unique per kind; \`${DEFAULT_CONNECTION}\` is used where no connection is named`,
     }),
-    kind: Type.Union([Type.Literal("amqp"), Type.Literal("azure-service-bus"), Type.Literal("azure-storage-queue")], {
-      description: "The kind of broker",
+    kind: oneOf(BROKER_KINDS, { description: "The kind of broker" }),
+    url: secretText("For `amqp`: `amqps://user:password@host:5671/vhost`"),
+    connection_string: secretText("For the Azure kinds: the connection string that the portal shows"),
+    namespace: optionalText({
+      pattern: "^[A-Za-z0-9.-]{1,253}$",
+      description:
+        "For `azure-service-bus`, instead of a connection string: `NAME.servicebus.windows.net`, with the identity " +
+        "that `DefaultAzureCredential` finds",
     }),
-    url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        secret: true,
-        description: "For `amqp`: `amqps://user:password@host:5671/vhost`",
-      }),
-    ),
-    connection_string: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        secret: true,
-        description: "For the Azure kinds: the connection string that the portal shows",
-      }),
-    ),
-    namespace: Type.Optional(
-      Type.String({
-        pattern: "^[A-Za-z0-9.-]{1,253}$",
-        description:
-          "For `azure-service-bus`, instead of a connection string: `NAME.servicebus.windows.net`, with the identity " +
-          "that `DefaultAzureCredential` finds",
-      }),
-    ),
-    account_url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 2048,
-        description:
-          "For `azure-storage-queue`, instead of a connection string: `https://NAME.queue.core.windows.net`, with the " +
-          "identity that `DefaultAzureCredential` finds",
-      }),
-    ),
+    account_url: optionalText({
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        "For `azure-storage-queue`, instead of a connection string: `https://NAME.queue.core.windows.net`, with the " +
+        "identity that `DefaultAzureCredential` finds",
+    }),
     topology: Type.Optional(
       Type.Object(
         {
-          namespace: Type.Optional(
-            Type.String({
-              pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
-              default: DEFAULT_NAMESPACE,
-              description: "Prefix of the exchange names: `NAMESPACE.events`, `NAMESPACE.dlx` …",
-            }),
-          ),
+          namespace: optionalText({
+            pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
+            default: DEFAULT_NAMESPACE,
+            description: "Prefix of the exchange names: `NAMESPACE.events`, `NAMESPACE.dlx` …",
+          }),
           queue_type: Type.Optional(
-            Type.Union([Type.Literal("quorum"), Type.Literal("classic")], {
+            oneOf(["quorum", "classic"], {
               default: DEFAULT_QUEUE_TYPE,
               description: "`classic` if other programs declare the queues like that",
             }),
           ),
           notifications: Type.Optional(
-            Type.Array(Type.Union([Type.Literal("email"), Type.Literal("sms")]), {
+            Type.Array(oneOf(["email", "sms"]), {
               maxItems: 2,
               description:
                 "Creates `notification.email` and `notification.sms` for other programs that take from them; a queue " +
@@ -83,23 +68,14 @@ export const ConnectionInput = Type.Object(
         },
       ),
     ),
-    management_url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        secret: true,
-        description:
-          "For `amqp`: the URL of RabbitMQ's management API, for `posthorn queue check`; by default on the broker's " +
-          "host, with the user of its `url`",
-      }),
+    management_url: secretText(
+      "For `amqp`: the URL of RabbitMQ's management API, for `posthorn queue check`; by default on the broker's " +
+        "host, with the user of its `url`",
     ),
   },
   { additionalProperties: false },
 );
 export type ConnectionInput = Static<typeof ConnectionInput>;
-export type BrokerKind = ConnectionInput["kind"];
-
-export const BROKER_KINDS: readonly BrokerKind[] = ConnectionInput.properties.kind.anyOf.map((one) => one.const);
 
 /** The fields that can hold the address of each kind; exactly one of them must be set. */
 const ADDRESSES = {
@@ -114,9 +90,7 @@ type Address = (typeof ADDRESSES)[BrokerKind][number];
 const OF_AMQP = ["topology", "management_url"] as const;
 
 /** Problems of the fields, alone and combined. Messages repeat no value, because values hold passwords. */
-export function checkConnectionInput(
-  input: ConnectionInput,
-): { field: Address | (typeof OF_AMQP)[number]; message: string }[] {
+export function checkConnectionInput(input: ConnectionInput): FieldProblem[] {
   const misplaced = input.kind === "amqp" ? undefined : OF_AMQP.find((field) => input[field] !== undefined);
   if (misplaced !== undefined) return [{ field: misplaced, message: "is for amqp only; leave it out" }];
   if (input.management_url !== undefined && !/^https?:$/.test(parseUrl(input.management_url)?.protocol ?? "")) {
@@ -134,8 +108,7 @@ export function checkConnectionInput(
   if (field === undefined) return [{ field: wanted[0] ?? "url", message: `set ${wanted.join(" or ")}` }];
   if (second !== undefined)
     return [{ field: second, message: `cannot be set together with ${field}; set only one of them` }];
-  const message = findAddressProblem(input.kind, field, input[field] ?? "");
-  return message === undefined ? [] : [{ field, message }];
+  return problemsOf([[field, findAddressProblem(input.kind, field, input[field] ?? "")]]);
 }
 
 /** The settings without the address: for the connection named `default` the environment may set the address. */
@@ -166,14 +139,12 @@ export function findAddressProblem(kind: BrokerKind, field: Address, text: strin
 }
 
 function findConnectionStringProblem(kind: BrokerKind, text: string): string | undefined {
-  if (kind === "azure-service-bus") {
-    const isBus = /(?:^|;)\s*Endpoint\s*=\s*sb:\/\//i.test(text);
-    return isBus
-      ? undefined
-      : "is not a connection string of Azure Service Bus, which has Endpoint=sb://NAME.servicebus.windows.net/";
+  if (kind !== "azure-service-bus") {
+    const isStorage = /(?:^|;)\s*(?:AccountName|QueueEndpoint|UseDevelopmentStorage)\s*=/i.test(text);
+    return isStorage ? undefined : "is not a connection string of Azure Storage, which has an AccountName";
   }
-  const isStorage = /(?:^|;)\s*(?:AccountName|QueueEndpoint|UseDevelopmentStorage)\s*=/i.test(text);
-  return isStorage ? undefined : "is not a connection string of Azure Storage, which has an AccountName";
+  if (/(?:^|;)\s*Endpoint\s*=\s*sb:\/\//i.test(text)) return undefined;
+  return "is not a connection string of Azure Service Bus, which has Endpoint=sb://NAME.servicebus.windows.net/";
 }
 
 /**

@@ -4,29 +4,12 @@ import { formatDeliveryId, parseDeliveryId } from "./ids.ts";
 
 /** A delivery is one event for one subscription: its states, and its place in the lane. */
 
-export const DELIVERY_STATES = ["pending", "sending", "delivered", "dead", "cancelled"] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
-
 /** The number that stores write for a state. SQL takes the numbers from here. */
-export const STATE = { pending: 0, sending: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<
-  DeliveryState,
-  number
->;
+export const STATE = { pending: 0, sending: 1, delivered: 2, dead: 3, cancelled: 4 } as const;
+export type DeliveryState = keyof typeof STATE;
+export const DELIVERY_STATES = Object.keys(STATE) as readonly DeliveryState[];
 /** The open states come first: a delivery with this number or a higher one has ended. */
 export const ENDED = STATE.delivered;
-
-export const DELIVERY_ACTS = [
-  "claim",
-  "release",
-  "succeed",
-  "retry",
-  "give_up",
-  "recover",
-  "bring_forward",
-  "cancel",
-  "replay",
-] as const;
-export type DeliveryAct = (typeof DELIVERY_ACTS)[number];
 
 export const DEAD_REASONS = [
   "refused",
@@ -42,7 +25,9 @@ export const DEAD_REASONS = [
 ] as const;
 export type DeadReason = (typeof DEAD_REASONS)[number];
 
-const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliveryState>>> = {
+type Transition = Partial<Record<DeliveryState, DeliveryState>>;
+
+const TRANSITIONS = {
   claim: { pending: "sending" },
   // The delivery was claimed but not sent.
   release: { sending: "pending" },
@@ -56,17 +41,21 @@ const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliverySta
   // An operator may skip a dead letter that blocks its ordering key.
   cancel: { pending: "cancelled", sending: "cancelled", dead: "cancelled" },
   replay: { delivered: "pending", dead: "pending", cancelled: "pending" },
-};
+} as const satisfies Record<string, Transition>;
 
-export function nextState(from: DeliveryState, act: DeliveryAct): DeliveryState | Refused {
+export type DeliveryAction = keyof typeof TRANSITIONS;
+export const DELIVERY_ACTIONS = Object.keys(TRANSITIONS) as readonly DeliveryAction[];
+
+export function nextState(from: DeliveryState, act: DeliveryAction): DeliveryState | Refused {
+  const transition: Transition = TRANSITIONS[act];
   return (
-    TRANSITIONS[act][from] ??
+    transition[from] ??
     refuse("illegal_transition", `The delivery is ${from}: ${act} is not possible.`, { details: { state: from, act } })
   );
 }
 
-/** An act for SQL: the states that allow it, as a list in parentheses, and the state that it leads to. */
-export function statesOf(act: DeliveryAct): { from: string; to: number } {
+/** An action for SQL: the states that allow it, as a list in parentheses, and the state that it leads to. */
+export function statesOf(act: DeliveryAction): { from: string; to: number } {
   const moves = Object.entries(TRANSITIONS[act]) as [DeliveryState, DeliveryState][];
   const [to, ...others] = new Set(moves.map(([, state]) => STATE[state]));
   if (to === undefined || others.length > 0) throw new Error(`${act} leads to ${others.length + 1} states`);

@@ -3,7 +3,8 @@ import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, type EventTypeStatus } from 
 import { isGatewayEventType } from "./pattern.ts";
 import { isDeeperThan } from "./json.ts";
 import { EventTypeMask } from "./masking.ts";
-import { oneOf, withDefault } from "./shape.ts";
+import { oneOf, optionalText, withDefault } from "./shape.ts";
+import { problemsOf, type FieldCheck, type FieldProblem } from "./subscription-rules.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /** An event type in the registry: what the event means, who publishes it, who consumes it, and its payload's schema. */
@@ -20,7 +21,7 @@ const Name = Type.String({
   examples: ["order.created"],
 });
 const text = (maxLength: number, description: string, example: string) =>
-  Type.Optional(Type.String({ maxLength, pattern: TEXT_PATTERN, description, examples: [example] }));
+  optionalText({ maxLength, pattern: TEXT_PATTERN, description, examples: [example] });
 
 const VersionContent = {
   schema: Type.Object(
@@ -57,19 +58,15 @@ const Facts = {
     }),
     "active",
   ),
-  deprecated_at: Type.Optional(
-    Type.String({
-      pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}(Z|[+-][0-9]{2}:[0-9]{2})$",
-      description: "Since when (RFC 3339); by default the time of the change",
-    }),
-  ),
-  replaced_by: Type.Optional(
-    Type.String({
-      maxLength: EVENT_TYPE_MAX_LENGTH,
-      pattern: EVENT_TYPE_PATTERN,
-      description: "The event type to use instead of a deprecated one",
-    }),
-  ),
+  deprecated_at: optionalText({
+    pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}(Z|[+-][0-9]{2}:[0-9]{2})$",
+    description: "Since when (RFC 3339); by default the time of the change",
+  }),
+  replaced_by: optionalText({
+    maxLength: EVENT_TYPE_MAX_LENGTH,
+    pattern: EVENT_TYPE_PATTERN,
+    description: "The event type to use instead of a deprecated one",
+  }),
   enforce: withDefault(
     Type.Boolean({ description: "`false` accepts events that do not match their schema, and records the mismatch" }),
     true,
@@ -127,52 +124,27 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set(["export", "import"]);
 /** Maximum nesting of a schema or an example, wherever it comes from. */
 export const MAX_JSON_DEPTH = 64;
 
-export interface EventTypeProblem {
-  field: string;
-  message: string;
-}
-
 /** Rules that the input's schema cannot express. Whether the JSON Schemas compile is checked elsewhere. */
-export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
-  const problems: EventTypeProblem[] = [];
-  if (isGatewayEventType(input.name)) {
-    problems.push({
-      field: "name",
-      message: `${input.name} is a type of the gateway's own events; choose another name`,
-    });
-  }
-  if (RESERVED_NAMES.has(input.name)) {
-    problems.push({ field: "name", message: `${input.name} is the name of a route; choose another name` });
-  }
-  if (input.deprecated_at !== undefined && input.status !== "deprecated") {
-    problems.push({ field: "deprecated_at", message: "needs `status: deprecated` too" });
-  }
-  if (input.deprecated_at !== undefined && Number.isNaN(Date.parse(input.deprecated_at))) {
-    problems.push({
-      field: "deprecated_at",
-      message: "is not an RFC 3339 time; write for example 2026-01-31T12:00:00Z",
-    });
-  }
-  if (input.replaced_by === input.name) {
-    problems.push({ field: "replaced_by", message: "must be another event type" });
-  }
-  const seen = new Map<string, number>();
-  for (const [index, { version, schema, example }] of (input.versions ?? []).entries()) {
-    for (const [part, value] of Object.entries({ schema, example })) {
-      if (!isDeeperThan(value, MAX_JSON_DEPTH)) continue;
-      const message = `is nested more than ${MAX_JSON_DEPTH} levels deep`;
-      problems.push({ field: `versions[${index}].${part}`, message });
-    }
-    const first = seen.get(version);
-    if (first !== undefined) {
-      problems.push({
-        field: `versions[${index}].version`,
-        message: `is the same as the version of versions[${first}]`,
-      });
-    }
-    seen.set(version, first ?? index);
-  }
-  return problems;
+export function checkEventTypeInput(input: EventTypeInput): FieldProblem[] {
+  const { name, deprecated_at: deprecatedAt, versions = [] } = input;
+  const isGateways = isGatewayEventType(name);
+  const isTime = deprecatedAt === undefined || !Number.isNaN(Date.parse(deprecatedAt));
+  return problemsOf([
+    ["name", isGateways && `${name} is a type of the gateway's own events; choose another name`],
+    ["name", RESERVED_NAMES.has(name) && `${name} is the name of a route; choose another name`],
+    ["deprecated_at", deprecatedAt && input.status !== "deprecated" && "needs `status: deprecated` too"],
+    ["deprecated_at", !isTime && "is not an RFC 3339 time; write for example 2026-01-31T12:00:00Z"],
+    ["replaced_by", input.replaced_by === name && "must be another event type"],
+    ...versions.flatMap(({ version, schema, example }, index): FieldCheck[] => {
+      const [field, message] = [`versions[${index}]`, `is nested more than ${MAX_JSON_DEPTH} levels deep`];
+      const first = versions.findIndex((one) => one.version === version);
+      return [
+        [`${field}.schema`, isDeeperThan(schema, MAX_JSON_DEPTH) && message],
+        [`${field}.example`, isDeeperThan(example, MAX_JSON_DEPTH) && message],
+        [`${field}.version`, first < index && `is the same as the version of versions[${first}]`],
+      ];
+    }),
+  ]);
 }
 
 const PARTS = /[0-9]+|[^0-9.]+/g;

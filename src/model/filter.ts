@@ -1,4 +1,4 @@
-import { PosthornError } from "./errors.ts";
+import { invalidField, type PosthornError } from "./errors.ts";
 import {
   equals,
   VALUE_OPERATORS,
@@ -64,7 +64,7 @@ const ARRAY_INDEX = /^(0|[1-9][0-9]{0,8})$/;
 /** Accepts an object, or a string that holds one as JSON. `field` is the name used in errors. */
 export function parseFilter(value: unknown, field = "event_filter"): Filter {
   const source = typeof value === "string" ? parseText(value, field) : value;
-  if (!isObject(source)) throw invalid(field, "must be an object, or a string that holds one as JSON");
+  if (!isObject(source)) throw invalidField(field, "must be an object, or a string that holds one as JSON");
   const compiler = createCompiler();
   const condition = compiler.compileEvent(source, field, 1);
   // Only after the depth check: a value that is nested too deeply cannot be serialised.
@@ -77,7 +77,7 @@ function parseText(text: string, field: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw invalid(field, `is a string that is not JSON (${(error as Error).message})`);
+    throw invalidField(field, `is a string that is not JSON (${(error as Error).message})`);
   }
 }
 
@@ -86,7 +86,7 @@ function createCompiler() {
   let readsData = false;
 
   /** `at` is the place in the filter, `path` the place in the event. */
-  interface Place {
+  interface Location {
     at: string;
     path: string;
     depth: number;
@@ -95,15 +95,16 @@ function createCompiler() {
   }
 
   function enter(at: string, depth: number): void {
-    if (depth > FILTER_LIMITS.maxDepth) throw invalid(at, `is nested deeper than ${FILTER_LIMITS.maxDepth} levels`);
+    if (depth > FILTER_LIMITS.maxDepth)
+      throw invalidField(at, `is nested deeper than ${FILTER_LIMITS.maxDepth} levels`);
     if (++conditionCount > FILTER_LIMITS.maxConditions) {
-      throw invalid(at, `is one condition too many; a filter may have ${FILTER_LIMITS.maxConditions}`);
+      throw invalidField(at, `is one condition too many; a filter may have ${FILTER_LIMITS.maxConditions}`);
     }
   }
 
   function compileEvent(source: unknown, at: string, depth: number): Condition {
     enter(at, depth);
-    if (!isObject(source)) throw invalid(at, "must be an object whose members are fields of an event");
+    if (!isObject(source)) throw invalidField(at, "must be an object whose members are fields of an event");
     const conditions = Object.entries(source).map(([name, value]): Condition => {
       const inner = join(at, name);
       if (name.startsWith("$")) {
@@ -112,32 +113,35 @@ function createCompiler() {
       }
       const field = FILTER_FIELDS.find((known) => known === name);
       if (field === undefined) {
-        throw invalid(inner, `is not a field that filters know; use ${FILTER_FIELDS.join(", ")}`);
+        throw invalidField(inner, `is not a field that filters know; use ${FILTER_FIELDS.join(", ")}`);
       }
       readsData ||= field === "data";
-      const place = { at: inner, path: field, depth: depth + 1, isHeaders: field === "headers" };
-      return { kind: "field", field, condition: compileValue(value, place) };
+      const location = { at: inner, path: field, depth: depth + 1, isHeaders: field === "headers" };
+      return { kind: "field", field, condition: compileValue(value, location) };
     });
     return conditions.length === 1 && conditions[0] !== undefined ? conditions[0] : { kind: "all", conditions };
   }
 
-  function compileValue(source: unknown, place: Place): Condition {
-    const { at, path, depth } = place;
+  function compileValue(source: unknown, location: Location): Condition {
+    const { at, path, depth } = location;
     enter(at, depth);
     if (!isObject(source)) {
       checkOperand(source, at, depth);
       return { kind: "test", path, operator: "$eq", operand: source, test: equals(source) };
     }
-    const conditions = Object.entries(source).map(([name, value]) => compileMember(name, value, place));
+    const conditions = Object.entries(source).map(([name, value]) => compileMember(name, value, location));
     if (conditions.length === 0) {
-      throw invalid(at, `has no conditions; use {"$exist": true} for any value, or {"$eq": {}} for an empty object`);
+      throw invalidField(
+        at,
+        `has no conditions; use {"$exist": true} for any value, or {"$eq": {}} for an empty object`,
+      );
     }
     return conditions.length === 1 && conditions[0] !== undefined ? conditions[0] : { kind: "all", conditions };
   }
 
-  function compileMember(name: string, value: unknown, place: Place): Condition {
-    const { path, depth, isHeaders } = place;
-    const at = join(place.at, name);
+  function compileMember(name: string, value: unknown, location: Location): Condition {
+    const { path, depth, isHeaders } = location;
+    const at = join(location.at, name);
     if (!name.startsWith("$")) {
       const key = isHeaders ? name.toLowerCase() : name;
       const inner = { at, path: join(path, key), depth: depth + 1, isHeaders: false };
@@ -152,7 +156,7 @@ function createCompiler() {
     const operator = VALUE_OPERATORS.get(name);
     if (operator === undefined) throw unknownOperator(at, name, ALL_OPERATORS);
     enter(at, depth);
-    if (!operator.accepts(value)) throw invalid(at, `must be ${operator.operand}`);
+    if (!operator.accepts(value)) throw invalidField(at, `must be ${operator.operand}`);
     checkOperand(value, at, depth);
     return { kind: "test", path, operator: name, operand: value, test: operator.compile(value) };
   }
@@ -167,7 +171,7 @@ function createCompiler() {
   ): Condition {
     enter(at, depth);
     if (name === "$not") return { kind: "not", path, operand, condition: compile(operand, at) };
-    if (!Array.isArray(operand) || operand.length === 0) throw invalid(at, "must be a list that is not empty");
+    if (!Array.isArray(operand) || operand.length === 0) throw invalidField(at, "must be a list that is not empty");
     const conditions = operand.map((item, i) => compile(item, `${at}[${i}]`));
     return name === "$and" ? { kind: "all", conditions } : { kind: "any", path, operand, conditions };
   }
@@ -180,16 +184,16 @@ function createCompiler() {
  * an event's number that was rounded lies beyond every number that a filter can name.
  */
 function checkOperand(value: unknown, at: string, depth: number): void {
-  if (depth > FILTER_LIMITS.maxDepth) throw invalid(at, `is nested deeper than ${FILTER_LIMITS.maxDepth} levels`);
+  if (depth > FILTER_LIMITS.maxDepth) throw invalidField(at, `is nested deeper than ${FILTER_LIMITS.maxDepth} levels`);
   if (typeof value === "number") {
     const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-    if (!isExact) throw invalid(at, "is a number beyond ±(2^53 - 1), which cannot be compared exactly");
+    if (!isExact) throw invalidField(at, "is a number beyond ±(2^53 - 1), which cannot be compared exactly");
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => checkOperand(item, `${at}[${i}]`, depth + 1));
   } else if (typeof value === "object" && value !== null) {
     for (const [name, item] of Object.entries(value)) checkOperand(item, join(at, name), depth + 1);
   } else if (value !== null && typeof value !== "string" && typeof value !== "boolean") {
-    throw invalid(at, "is not a JSON value");
+    throw invalidField(at, "is not a JSON value");
   }
 }
 
@@ -281,13 +285,9 @@ function join(path: string, name: string): string {
 }
 
 function tooLong(at: string): PosthornError {
-  return invalid(at, `is longer than ${FILTER_LIMITS.maxLength} characters`);
+  return invalidField(at, `is longer than ${FILTER_LIMITS.maxLength} characters`);
 }
 
 function unknownOperator(at: string, name: string, known: string): PosthornError {
-  return invalid(at, `${JSON.stringify(name.slice(0, MAX_SHOWN_NAME))} is not an operator here; use ${known}`);
-}
-
-function invalid(field: string, message: string): PosthornError {
-  return new PosthornError("invalid_field", message, { field });
+  return invalidField(at, `${JSON.stringify(name.slice(0, MAX_SHOWN_NAME))} is not an operator here; use ${known}`);
 }

@@ -1,6 +1,6 @@
 import type { DeadReason } from "./delivery.ts";
 import { doPatternsOverlap, parsePattern } from "./pattern.ts";
-import type { FieldProblem } from "./subscription-rules.ts";
+import { problemsOf, type FieldProblem } from "./subscription-rules.ts";
 
 /** How long the first attempt of a forward may take; the sender waits no longer. */
 export const FORWARD_WITHIN_MS = 10_000;
@@ -123,8 +123,7 @@ export interface OwnFacts extends FallbackFacts {
 
 /** Problems of the fallback that a subscription names; `others` are the other subscriptions of its tenant. */
 export function checkFallback(one: OwnFacts, others: readonly FallbackFacts[], kinds: QueueKinds): FieldProblem[] {
-  const problem = findProblem(one, others, kinds);
-  return problem === undefined ? [] : [{ field: "fallback", message: problem }];
+  return problemsOf([["fallback", findProblem(one, others, kinds)]]);
 }
 
 function findProblem(one: OwnFacts, others: readonly FallbackFacts[], kinds: QueueKinds) {
@@ -163,9 +162,7 @@ export function checkNoEvents(
     return [{ field: "events", message }];
   }
   const field = (["sources", "event_filter"] as const).find((name) => (one[name] ?? undefined) !== undefined);
-  return field === undefined
-    ? []
-    : [{ field, message: "selects events, but a fallback must accept all of them; leave it out" }];
+  return problemsOf([[field ?? "", field && "selects events, but a fallback must accept all of them; leave it out"]]);
 }
 
 /** Warns of a fallback that does not accept all events. */
@@ -185,16 +182,12 @@ export function checkUsedFallback(
   { isCountable }: Pick<QueueKinds, "isCountable">,
 ): FieldProblem[] {
   const shown = JSON.stringify(user.name);
-  if (one.events.length > 0)
+  if (one.events.length > 0) {
     return [{ field: "events", message: `must stay empty: this subscription is the fallback of ${shown}` }];
-  if (user.ordered === true && one.ordered !== true) {
-    return [
-      { field: "ordered", message: `must stay true: this subscription is the fallback of ${shown}, which is ordered` },
-    ];
   }
-  if (user.ordered === true && !isCountable(one)) {
-    const message = `must stay a queue: this subscription is the fallback of ${shown}, which is ordered, and then ${UNCOUNTABLE}`;
-    return [{ field: "destination.exchange", message }];
-  }
-  return [];
+  if (user.ordered !== true) return [];
+  const ordered = `this subscription is the fallback of ${shown}, which is ordered`;
+  if (one.ordered !== true) return [{ field: "ordered", message: `must stay true: ${ordered}` }];
+  const message = `must stay a queue: ${ordered}, and then ${UNCOUNTABLE}`;
+  return isCountable(one) ? [] : [{ field: "destination.exchange", message }];
 }

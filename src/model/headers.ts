@@ -42,34 +42,33 @@ export function parseHeaderBlock(block: HeaderBlock): Record<string, string> {
 
 /** The headers in a form that may be stored and shown. */
 export function maskCredentials(block: HeaderBlock): HeaderBlock {
-  return toLines(block)
-    .map(([name, value]) => `${name}: ${isCredentialHeader(name) ? MASK : value}\r\n`)
-    .join("");
+  return mapValues(block, (name, value) => (isCredentialHeader(name) ? MASK : value));
+}
+
+export function maskAll(block: HeaderBlock): HeaderBlock {
+  return mapValues(block, () => MASK);
 }
 
 /** `names`: in lower case. */
 export function withoutHeaders(block: HeaderBlock, names: ReadonlySet<string>): HeaderBlock {
-  return toLines(block)
-    .filter(([name]) => !names.has(name.toLowerCase()))
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join("");
-}
-
-export function maskAll(block: HeaderBlock): HeaderBlock {
-  return toLines(block)
-    .map(([name]) => `${name}: ${MASK}\r\n`)
-    .join("");
+  return mapValues(block, (name, value) => (names.has(name.toLowerCase()) ? undefined : value));
 }
 
 /** The headers that may be sent to another origin. */
 export function withoutCredentials(block: HeaderBlock): HeaderBlock {
-  return (
-    toLines(block)
-      // A signature may be called X-Auth-Signature; it proves the event's origin and gives no access.
-      .filter(([name]) => !isCredentialHeader(name) || /signature/i.test(name))
-      .map(([name, value]) => `${name}: ${value}\r\n`)
-      .join("")
-  );
+  // A signature may be called X-Auth-Signature; it proves the event's origin and gives no access.
+  const isSent = (name: string) => !isCredentialHeader(name) || /signature/i.test(name);
+  return mapValues(block, (name, value) => (isSent(name) ? value : undefined));
+}
+
+/** Lines without a value are left out. */
+function mapValues(block: HeaderBlock, toValue: (name: string, value: string) => string | undefined): HeaderBlock {
+  let mapped = "";
+  for (const [name, given] of toLines(block)) {
+    const value = toValue(name, given);
+    if (value !== undefined) mapped += `${name}: ${value}\r\n`;
+  }
+  return mapped;
 }
 
 function toLines(block: HeaderBlock): [name: string, value: string][] {

@@ -28,7 +28,7 @@ export function checkHold(options: Readonly<Record<string, unknown>>, toTarget: 
   if (slow === undefined) return [];
   const message =
     `${holdOf(options)} s is shorter than the retries of the subscription ${JSON.stringify(slow.name)} ` +
-    `(${neededS(slow)} s). Give the subscription a shorter retry_policy (proxy), or set acknowledge: stored`;
+    `(${neededS(slow)} s). Give the subscription a shorter retry_policy (short), or set acknowledge: stored`;
   return [{ field: "options.hold_max_s", message }];
 }
 
@@ -67,7 +67,7 @@ export function checkHeld(
   if (slow === undefined) return [];
   const message =
     `the source ${JSON.stringify(slow.name)} keeps each message in its queue until it is delivered, for at most ` +
-    `${holdOf(slow.options)} s; these retries take ${neededS(one)} s. Choose a shorter retry_policy (proxy), or give ` +
+    `${holdOf(slow.options)} s; these retries take ${neededS(one)} s. Choose a shorter retry_policy (short), or give ` +
     "the source a longer hold_max_s or acknowledge: stored";
   return [{ field: "retry_policy", message }];
 }

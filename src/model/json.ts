@@ -1,4 +1,4 @@
-import { PosthornError } from "./errors.ts";
+import { invalidField } from "./errors.ts";
 
 /** Finds values in JSON as byte ranges, so that they can be kept exactly as they were sent. */
 
@@ -31,7 +31,7 @@ export function findMember(json: Buffer, start: number, end: number, name: strin
 }
 
 /** The values of all members with this name. */
-export function findMembers(json: Buffer, start: number, end: number, name: string): Span[] {
+function findMembers(json: Buffer, start: number, end: number, name: string): Span[] {
   const wanted = Buffer.from(name);
   const found: Span[] = [];
   let at = skipSpace(json, skipSpace(json, start, end) + 1, end);
@@ -154,17 +154,19 @@ export function bomLength(text: Uint8Array): 0 | 3 {
 export function scalarTextAt(json: Buffer, pointer: readonly string[]): string | undefined {
   let span: Span | undefined = { start: skipSpace(json, bomLength(json)), end: trimEnd(json) };
   for (const token of pointer) {
-    span = stepInto(json, span, token);
+    // If a name repeats, the last value, like JSON.parse.
+    span = stepInto(json, span, token).at(-1);
     if (span === undefined) return undefined;
   }
   return scalarText(json, span);
 }
 
-function stepInto(json: Buffer, { start, end }: Span, token: string): Span | undefined {
-  if (json[start] === 0x7b) return findMember(json, start, end, token);
+/** The values of the member, or the element of the array, that a token of a JSON Pointer names. */
+export function stepInto(json: Buffer, { start, end }: Span, token: string): Span[] {
+  if (json[start] === 0x7b) return findMembers(json, start, end, token);
   // An index is canonical: no sign, no leading zero.
-  if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return undefined;
-  return elementSpans(json, start, end, Number(token) + 1)[Number(token)];
+  if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return [];
+  return elementSpans(json, start, end, Number(token) + 1).slice(Number(token));
 }
 
 function scalarText(json: Buffer, { start, end }: Span): string | undefined {
@@ -181,8 +183,8 @@ function scalarText(json: Buffer, { start, end }: Span): string | undefined {
 export function parsePointer(text: string): readonly string[] {
   if (text === "") return [];
   if (!text.startsWith("/") || /~(?![01])/.test(text)) {
-    throw new PosthornError(
-      "invalid_field",
+    throw invalidField(
+      undefined,
       `"${text}" is not a JSON Pointer. Write it as /name/0/name, with ~1 for "/" and ~0 for "~" inside a name.`,
     );
   }

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { parseUrl } from "./addresses.ts";
+import { isLoopbackHost, parseUrl } from "./addresses.ts";
 
 /** One e-mail address, optionally with a display name: `Shop <orders@example.com>`. */
 export interface MailAddress {
@@ -91,10 +91,10 @@ export function parseSmtpUrl(text: string, mode: TlsMode): SmtpServer | string {
   const isTlsFirst = url.protocol === "smtps:";
   const tls = isTlsFirst
     ? "immediate"
-    : mode === "required" || (mode === "auto" && !isLoopback(host))
+    : mode === "required" || (mode === "auto" && !isLoopbackHost(host))
       ? "upgrade"
       : "none";
-  if (tls === "none" && login !== undefined && !isLoopback(host)) {
+  if (tls === "none" && login !== undefined && !isLoopbackHost(host)) {
     return "has a password, which would be sent without encryption; use smtps://, or do not set `tls` to none";
   }
   return { host, port: url.port === "" ? DEFAULT_PORTS[url.protocol] : Number(url.port), tls, login };
@@ -111,11 +111,6 @@ function readLogin({ username, password }: URL): SmtpServer["login"] | string {
   } catch {
     return "has a user name or password that cannot be used; percent-encode special characters";
   }
-}
-
-function isLoopback(host: string): boolean {
-  if (host === "localhost" || host.endsWith(".localhost")) return true;
-  return isIP(host) === 4 ? host.startsWith("127.") : host === "::1";
 }
 
 /** The server as shown and recorded, without its credentials. */

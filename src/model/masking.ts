@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { elementSpans, findMembers, skipSpace, trimEnd, type Span, parsePointer } from "./json.ts";
+import { elementSpans, stepInto, skipSpace, trimEnd, type Span, parsePointer } from "./json.ts";
 import { MASK } from "./secrets.ts";
 
 /** Values that are replaced before an event is stored, so that the gateway never stores them. */
@@ -8,8 +8,8 @@ const POINTER = "(/([^~/]|~[01])*)+";
 const MAX_PLACES = 50;
 
 function places(pattern: string, description: string) {
-  const Place = Type.String({ pattern, maxLength: 512, hint: 'give a JSON Pointer, such as "/customer/email"' });
-  return Type.Array(Place, { maxItems: MAX_PLACES, description });
+  const Pointer = Type.String({ pattern, maxLength: 512, hint: 'give a JSON Pointer, such as "/customer/email"' });
+  return Type.Array(Pointer, { maxItems: MAX_PLACES, description });
 }
 
 export const SourceMask = places(
@@ -61,7 +61,11 @@ export function maskJson(
 ): { body: Buffer; count: number } {
   const whole = { start: skipSpace(json, start), end: trimEnd(json) };
   const found = pointers.flatMap((pointer) =>
-    pointer.reduce<Span[]>((spans, token) => spans.flatMap((span) => stepInto(json, span, token)), [whole]),
+    pointer.reduce<Span[]>(
+      (spans, token) =>
+        spans.flatMap((span) => (token === EACH ? allElements(json, span) : stepInto(json, span, token))),
+      [whole],
+    ),
   );
   const spans = outermost(found);
   if (spans.length === 0) return { body: json, count: 0 };
@@ -74,12 +78,8 @@ export function maskJson(
   return { body: Buffer.concat([...pieces, json.subarray(at)]), count: spans.length };
 }
 
-function stepInto(json: Buffer, { start, end }: Span, token: string | typeof EACH): Span[] {
-  if (token === EACH) return json[start] === 0x5b ? elementSpans(json, start, end) : [];
-  if (json[start] === 0x7b) return findMembers(json, start, end, token);
-  // An index is canonical: no sign, no leading zero.
-  if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return [];
-  return elementSpans(json, start, end, Number(token) + 1).slice(Number(token), Number(token) + 1);
+function allElements(json: Buffer, { start, end }: Span): Span[] {
+  return json[start] === 0x5b ? elementSpans(json, start, end) : [];
 }
 
 /** Sorted by position, without spans that lie inside another one. */

@@ -1,5 +1,5 @@
 import { EVENT_TYPE_MAX_LENGTH } from "./event.ts";
-import { PosthornError } from "./errors.ts";
+import { invalidField } from "./errors.ts";
 
 /** Topic patterns: `*` is one word, `#` any number of words, none included; a lone `*` means everything. */
 export interface Pattern {
@@ -36,13 +36,17 @@ export function isGatewayEventType(type: string): boolean {
 
 export function parsePattern(text: string): Pattern {
   if (text.length > EVENT_TYPE_MAX_LENGTH) {
-    throw invalid(`A pattern can have at most ${EVENT_TYPE_MAX_LENGTH} characters; this one has ${text.length}.`);
+    throw invalidField(
+      "events",
+      `A pattern can have at most ${EVENT_TYPE_MAX_LENGTH} characters; this one has ${text.length}.`,
+    );
   }
   if (text === "*") return { text, words: ["#"], isLiteral: false };
   const words: string[] = [];
   for (const word of text.split(".")) {
     if (word !== "*" && word !== "#" && !WORD.test(word)) {
-      throw invalid(
+      throw invalidField(
+        "events",
         `${JSON.stringify(text)} is not a pattern: ${JSON.stringify(word)} is not a word. ` +
           "Use words of letters, digits, _ and -, or * for one word, or # for any number, with dots between them.",
       );
@@ -108,8 +112,4 @@ export function doPatternsOverlap(one: Pattern, other: Pattern): boolean {
 
 function isWildcard(word: string | undefined): boolean {
   return word === "*" || word === "#";
-}
-
-function invalid(message: string): PosthornError {
-  return new PosthornError("invalid_field", message, { field: "events" });
 }

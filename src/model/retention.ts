@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
-import { orNull, withDefault } from "./shape.ts";
+import { toWireNames, type InCode } from "./names.ts";
+import { fillIn, orNone } from "./shape.ts";
 
 /** How long ended deliveries and their events are kept. Open ones are always kept. */
 
@@ -8,7 +9,7 @@ export const MAX_RETENTION_DAYS = 36_500;
 const DAY_MS = 86_400_000;
 
 function days(description: string) {
-  return withDefault(orNull(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS }), { description }), null);
+  return orNone(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS }), { description });
 }
 
 /** A tenant's own retention, in days. */
@@ -24,30 +25,10 @@ export const RetentionInput = Type.Object(
 export type RetentionInput = Static<typeof RetentionInput>;
 
 /** In days, 0 for ever. A missing value follows `days`, or the gateway's setting if `days` is missing too. */
-export interface RetentionDays {
-  days?: number | undefined;
-  answersDays?: number | undefined;
-  deadLettersDays?: number | undefined;
-  refusedRequestsDays?: number | undefined;
-}
-
-export function readRetention(input: RetentionInput): RetentionDays {
-  const given = {
-    days: input.days,
-    answersDays: input.answers_days,
-    deadLettersDays: input.dead_letters_days,
-    refusedRequestsDays: input.refused_requests_days,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => typeof value === "number"));
-}
+export type RetentionDays = InCode<RetentionInput>;
 
 export function presentRetention(set: RetentionDays): Required<RetentionInput> {
-  return {
-    days: set.days ?? null,
-    answers_days: set.answersDays ?? null,
-    dead_letters_days: set.deadLettersDays ?? null,
-    refused_requests_days: set.refusedRequestsDays ?? null,
-  };
+  return fillIn(RetentionInput.properties, toWireNames(set));
 }
 
 /** The maximum age of each, in milliseconds; infinite when it is kept for ever. */

@@ -1,5 +1,12 @@
 import type { Random } from "./clock.ts";
-import { USUAL_RETRIES, type RetryPolicySpec, type SharedSettings } from "./subscription.ts";
+import { findRfc3339 } from "./rfc3339.ts";
+import {
+  EARLIER_POLICY_NAMES,
+  USUAL_RETRIES,
+  type RetryPolicyName,
+  type RetryPolicySpec,
+  type SharedSettings,
+} from "./subscription.ts";
 
 /** The waits between attempts; there is one attempt more than there are waits. */
 export type RetryPolicy = { readonly delaysMs: readonly number[] };
@@ -10,13 +17,13 @@ const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 const MINUTE_S = 60;
 const HOUR_S = 3600;
 
-const SMARTSHEET_ROUNDS = 10;
-/** Attempts at 0, 1 and 4 s of a round, then 30 s until the next round; no wait after the last attempt. */
-const SMARTSHEET_DELAYS_S = Array.from({ length: SMARTSHEET_ROUNDS }, () => [1, 3, 30])
+const BURSTS = 10;
+/** Attempts at 0, 1 and 4 s of a burst, then 30 s until the next one; no wait after the last attempt. */
+const BURST_DELAYS_S = Array.from({ length: BURSTS }, () => [1, 3, 30])
   .flat()
   .slice(0, -1);
 
-const NAMED_POLICIES: Readonly<Record<Extract<RetryPolicySpec, string>, RetryPolicy>> = {
+const NAMED_POLICIES: Readonly<Record<RetryPolicyName, RetryPolicy>> = {
   standard: fromSeconds([
     5,
     5 * MINUTE_S,
@@ -28,14 +35,21 @@ const NAMED_POLICIES: Readonly<Record<Extract<RetryPolicySpec, string>, RetryPol
     20 * HOUR_S,
     24 * HOUR_S,
   ]),
-  dairy: fromSeconds([30, 2 * MINUTE_S, 10 * MINUTE_S]),
-  proxy: fromSeconds([30, 30, 30, 30]),
-  smartsheet: fromSeconds(SMARTSHEET_DELAYS_S),
+  few: fromSeconds([30, 2 * MINUTE_S, 10 * MINUTE_S]),
+  short: fromSeconds([30, 30, 30, 30]),
+  bursts: fromSeconds(BURST_DELAYS_S),
 };
 
+type GivenPolicy = NonNullable<SharedSettings["retry_policy"]>;
+
 /** The policy in the configuration: a name, or waits in seconds. */
-export function toRetryPolicySpec(given: Extract<RetryPolicySpec, string> | readonly number[]): RetryPolicySpec {
-  return typeof given === "string" ? given : { delays_s: [...given] };
+export function toRetryPolicySpec(given: Extract<GivenPolicy, string> | readonly number[]): RetryPolicySpec {
+  return typeof given === "string" ? withoutEarlierName(given) : { delays_s: [...given] };
+}
+
+function withoutEarlierName(given: GivenPolicy): RetryPolicySpec {
+  const names: Readonly<Record<string, RetryPolicyName>> = EARLIER_POLICY_NAMES;
+  return typeof given === "string" ? (names[given] ?? (given as RetryPolicyName)) : given;
 }
 
 export function resolveRetryPolicy(spec: RetryPolicySpec): RetryPolicy {
@@ -53,7 +67,7 @@ export function retryPolicyOf(
   usual: RetryPolicySpec = "standard",
 ): RetryPolicySpec {
   const { retry_policy: policy, retry_count: count, retry_interval: intervalS } = input;
-  if (count === undefined && intervalS === undefined) return policy ?? usual;
+  if (count === undefined && intervalS === undefined) return policy === undefined ? usual : withoutEarlierName(policy);
   return fixedInterval(count ?? USUAL_RETRIES.count, intervalS ?? USUAL_RETRIES.intervalS);
 }
 
@@ -101,12 +115,9 @@ function parseHttpDate(text: string, wallMs: number): number | undefined {
     const parts = form.exec(text)?.groups;
     if (parts === undefined) continue;
     const { day = "", month = "", year = "", time = "" } = parts;
-    const monthIndex = MONTHS.indexOf(month);
-    const fullYear = year.length === 4 ? Number(year) : fullYearOf(Number(year), wallMs);
-    const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
-    if (monthIndex < 0 || hours > 23 || minutes > 59 || seconds > 60) return undefined;
-    const isRealDay = Number(day) >= 1 && Number(day) <= daysIn(fullYear, monthIndex);
-    return isRealDay ? Date.UTC(fullYear, monthIndex, Number(day), hours, minutes, seconds) : undefined;
+    const fullYear = year.length === 4 ? year : fullYearOf(Number(year), wallMs);
+    const monthNumber = String(MONTHS.indexOf(month) + 1).padStart(2, "0");
+    return findRfc3339(`${fullYear}-${monthNumber}-${day.replace(" ", "0")}T${time}Z`);
   }
   return undefined;
 }
@@ -116,10 +127,6 @@ function fullYearOf(twoDigits: number, wallMs: number): number {
   const thisYear = new Date(wallMs).getUTCFullYear();
   const year = thisYear - (thisYear % 100) + twoDigits;
   return year > thisYear + 50 ? year - 100 : year;
-}
-
-function daysIn(year: number, monthIndex: number): number {
-  return new Date(Date.UTC(year, monthIndex + 1, 0)).getUTCDate();
 }
 
 function fromSeconds(delaysS: readonly number[]): RetryPolicy {

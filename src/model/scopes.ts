@@ -1,4 +1,4 @@
-import { PosthornError } from "./errors.ts";
+import { invalidField } from "./errors.ts";
 
 export const SCOPES = ["admin", "publish", "read"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -22,12 +22,17 @@ export function parseGroupRule(text: string): GroupRule {
   const { group, scopes: names = "", tenant } = FORM.exec(text)?.groups ?? {};
   const scopes = names.split("+");
   const unknown = scopes.find((name) => !SCOPES.includes(name as Scope));
-  if (group === undefined) throw invalid(`${JSON.stringify(text)} is not a rule for a group; ${GROUP_RULE_FORM}`);
+  if (group === undefined)
+    throw invalidField("groups", `${JSON.stringify(text)} is not a rule for a group; ${GROUP_RULE_FORM}`);
   if (unknown !== undefined) {
-    throw invalid(`${JSON.stringify(text)} has the unknown scope ${JSON.stringify(unknown)}; use ${SCOPES.join(", ")}`);
+    throw invalidField(
+      "groups",
+      `${JSON.stringify(text)} has the unknown scope ${JSON.stringify(unknown)}; use ${SCOPES.join(", ")}`,
+    );
   }
   if (!scopes.includes("read") && !scopes.includes("admin")) {
-    throw invalid(
+    throw invalidField(
+      "groups",
       `${JSON.stringify(text)} lacks the scope read, which the dashboard needs; write for example read+publish`,
     );
   }
@@ -37,8 +42,4 @@ export function parseGroupRule(text: string): GroupRule {
 /** The first rule that names one of the groups decides. */
 export function findGroupRule(rules: readonly GroupRule[], groups: readonly string[]): GroupRule | undefined {
   return rules.find(({ group }) => groups.includes(group));
-}
-
-function invalid(message: string): PosthornError {
-  return new PosthornError("invalid_field", message, { field: "groups" });
 }

@@ -1,5 +1,5 @@
 import type { Random } from "./clock.ts";
-import { PosthornError } from "./errors.ts";
+import { invalidField, PosthornError } from "./errors.ts";
 
 /** Shown in place of a secret. */
 export const MASK = "***";
@@ -143,13 +143,7 @@ export function rotateSecret(
   { now, createId }: SecretTimes,
 ): readonly SourceSecret[] {
   if (known.some((one) => one.secret === secret)) {
-    throw new PosthornError(
-      "invalid_field",
-      "secret is already in use. Choose another, or leave it out to generate one.",
-      {
-        field: "secret",
-      },
-    );
+    throw secretInUse();
   }
   const endsAt = now + overlapMs;
   const kept = overlapMs === 0 ? [] : known.map((one) => ({ ...one, endsAt: Math.min(one.endsAt ?? endsAt, endsAt) }));
@@ -160,6 +154,10 @@ export function rotateSecret(
     );
   }
   return [{ id: createId(), secret, createdAt: now, endsAt: undefined }, ...kept];
+}
+
+export function secretInUse(): PosthornError {
+  return invalidField("secret", "secret is already in use. Choose another, or leave it out to generate one.");
 }
 
 export function retireSecret(known: readonly SourceSecret[], id: string): readonly SourceSecret[] {

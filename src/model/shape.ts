@@ -5,6 +5,7 @@ import {
   type TProperties,
   type TSchema,
   type TSchemaOptions,
+  type TStringOptions,
   type TUnsafe,
 } from "typebox";
 import { DEFAULT_TENANT } from "./event.ts";
@@ -34,6 +35,20 @@ export function orNull<Schema extends TSchema>(schema: Schema, options: TSchemaO
   return Type.Union([schema, Type.Null()], options);
 }
 
+export function optionalText(options: TStringOptions) {
+  return Type.Optional(Type.String(options));
+}
+
+/** A list of texts that is not empty, and has no empty text. */
+export function texts(maxLength: number, maxItems: number) {
+  return Type.Array(Type.String({ minLength: 1, maxLength }), { minItems: 1, maxItems });
+}
+
+/** A field that may be left out; null is the same, and is shown. */
+export function orNone<Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) {
+  return withDefault(orNull(schema, options), null);
+}
+
 export function oneOf<const Value extends string>(values: readonly Value[], options: TSchemaOptions = {}) {
   return Type.Unsafe<Value>(
     Type.Union(
@@ -41,6 +56,15 @@ export function oneOf<const Value extends string>(values: readonly Value[], opti
       options,
     ),
   );
+}
+
+const earlierPatterns = new Set<unknown>();
+
+/** A branch of a choice: earlier names of its values, which are accepted and not shown. */
+export function earlierNames<const Names extends Readonly<Record<string, string>>>(names: Names) {
+  const pattern = `^(${Object.keys(names).join("|")})$`;
+  earlierPatterns.add(pattern);
+  return Type.Unsafe<keyof Names & string>(Type.String({ pattern, deprecated: true }));
 }
 
 type ShownName<Name, Field> = Field extends WriteOnly ? never : Name;
@@ -110,7 +134,7 @@ const OF_CHOICES: ReadonlySet<string> = new Set(["const", "enum", "type", "anyOf
 export function describeSchemaError(error: SchemaError, all: readonly SchemaError[]): string {
   const here = all.filter(({ instancePath }) => instancePath === error.instancePath);
   const choices = [...new Set(here.flatMap(choicesOf))];
-  if (choices.length === 0 || here.some(({ keyword }) => !OF_CHOICES.has(keyword))) {
+  if (choices.length === 0 || !here.every(isOfChoice)) {
     return error.message ?? "is not valid";
   }
   const named = new Set<string>(choices.map((choice) => (choice === null ? "null" : typeof choice)));
@@ -119,6 +143,10 @@ export function describeSchemaError(error: SchemaError, all: readonly SchemaErro
   const others = types.map((type) => (type === "null" ? type : `a value of the type ${type}`));
   if (texts.length + others.length === 1) return `must be ${texts.join("")}`;
   return `must be one of ${texts.join(", ")}${others.map((other) => `, or ${other}`).join("")}`;
+}
+
+function isOfChoice({ keyword, params }: SchemaError): boolean {
+  return OF_CHOICES.has(keyword) || earlierPatterns.has((params as { pattern?: unknown }).pattern);
 }
 
 function choicesOf({ keyword, params }: SchemaError): readonly unknown[] {

@@ -9,9 +9,9 @@ import {
   type KeyObject,
 } from "node:crypto";
 import type { Random } from "./clock.ts";
-import { PosthornError } from "./errors.ts";
+import { invalidField, PosthornError } from "./errors.ts";
 
-/** How deliveries are signed: with the seed's header, and with Standard Webhooks. */
+/** How deliveries are signed: with a plain HMAC header (`X-Webhook-Signature`), and with Standard Webhooks. */
 
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
@@ -34,9 +34,11 @@ export function createSecret(random: Random): string {
  */
 export function decodeSecret(secret: string): Buffer {
   if (secret.startsWith(SECRET_PREFIX)) return decodePrefixed(secret);
-  if (ED25519_PREFIX.test(secret)) throw refuse("whsk_… and whpk_… are ed25519 keys and cannot be used as a secret.");
+  if (ED25519_PREFIX.test(secret))
+    throw invalidField("secret", "whsk_… and whpk_… are ed25519 keys and cannot be used as a secret.");
   if (!PLAIN_SECRET.test(secret)) {
-    throw refuse(
+    throw invalidField(
+      "secret",
       `A secret is ${SECRET_PREFIX} followed by base64, or a text of ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} ` +
         "printable characters.",
     );
@@ -50,20 +52,17 @@ function decodePrefixed(secret: string): Buffer {
   const isWellFormed = secret.length <= 100 && BASE64.test(text);
   const key = Buffer.from(isWellFormed ? text : "", "base64");
   if (key.length < MIN_SECRET_BYTES || key.length > MAX_SECRET_BYTES) {
-    throw refuse(
+    throw invalidField(
+      "secret",
       `After ${SECRET_PREFIX} there must be the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes.`,
     );
   }
   return key;
 }
 
-function refuse(message: string): PosthornError {
-  return new PosthornError("invalid_field", message, { field: "secret" });
-}
-
 export interface Signer {
-  /** `seed` is signed with the first secret, `next` with the secret of a rotation, `standard` with each of them. */
-  sign(id: string, timestampS: number, body: Uint8Array): { seed: string; next: string | undefined; standard: string };
+  /** `plain` is signed with the first secret, `next` with the secret of a rotation, `standard` with each of them. */
+  sign(id: string, timestampS: number, body: Uint8Array): { plain: string; next: string | undefined; standard: string };
 }
 
 /** Optional keys that few subscriptions have. */
@@ -77,8 +76,8 @@ interface MoreKeys {
 export function createSigner(secrets: readonly string[], more: MoreKeys = {}): Signer {
   const [current] = secrets;
   if (current === undefined) throw new PosthornError("internal_error", "A signer needs at least one secret.");
-  // The seed's verifier uses the secret as it is shown, prefix and all.
-  const seedKey = createHmacKey(Buffer.from(current, "utf8"));
+  // A verifier of the plain header uses the secret as it is shown, prefix and all.
+  const plainKey = createHmacKey(Buffer.from(current, "utf8"));
   const nextKey = more.nextSecret === undefined ? undefined : createHmacKey(Buffer.from(more.nextSecret, "utf8"));
   const standardKeys = secrets.map((secret) => createHmacKey(decodeSecret(secret)));
   const signAsymmetric = more.ed25519Key === undefined ? undefined : createEd25519Signer(more.ed25519Key);
@@ -91,19 +90,19 @@ export function createSigner(secrets: readonly string[], more: MoreKeys = {}): S
       }
       if (signAsymmetric !== undefined) standard += ` v1a,${signAsymmetric(signed, body)}`;
       const next = nextKey === undefined ? undefined : `sha256=${nextKey.digest("", body, "hex")}`;
-      return { seed: `sha256=${seedKey.digest("", body, "hex")}`, next, standard };
+      return { plain: `sha256=${plainKey.digest("", body, "hex")}`, next, standard };
     },
   };
 }
 
-type SeedAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
+type PlainAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
 
-/** The rules of the seed: `algorithm=hex` or only hex, in lower case, and only the expected algorithm. */
-export function verifySeed(
+/** The plain header: `algorithm=hex` or only hex, in lower case, and only the expected algorithm. */
+export function verifyPlain(
   body: Uint8Array,
   header: string | undefined,
   secret: string,
-  algorithm: SeedAlgorithm = "sha256",
+  algorithm: PlainAlgorithm = "sha256",
 ): boolean {
   if (header === undefined) return false;
   const equalsAt = header.indexOf("=");

@@ -2,14 +2,16 @@ import { createHash } from "node:crypto";
 import type { Random } from "./clock.ts";
 import { createEd25519Key, createSecret } from "./signature.ts";
 import { PosthornError } from "./errors.ts";
+import { toCodeNames, toWireNames } from "./names.ts";
+import { secretInUse } from "./secrets.ts";
 
 /**
  * The keys that a subscription signs with, and how they change. A rotation adds a new secret beside the old one. The
- * seed's header, which holds one signature, uses the old secret until the overlap ends or the owner confirms. All times
+ * plain header, which holds one signature, uses the old secret until the overlap ends or the owner confirms. All times
  * are scheduling times.
  */
 export interface SigningKeys {
-  /** All live secrets; the first is current and signs the seed's header. */
+  /** All live secrets; the first is current and signs the plain header. */
   readonly secrets: readonly LiveSecret[];
   readonly ed25519: Ed25519Key | undefined;
   /** Digest of the secret in the configuration file: only a changed secret there undoes a rotation. */
@@ -111,13 +113,7 @@ export function startRotation(keys: SigningKeys, { secret, overlapMs, force }: R
     );
   }
   if (keys.secrets.some((live) => live.secret === secret)) {
-    throw new PosthornError(
-      "invalid_field",
-      "secret is already in use. Choose another, or leave it out to generate one.",
-      {
-        field: "secret",
-      },
-    );
+    throw secretInUse();
   }
   const [old] = keys.secrets;
   if (overlapMs === 0 || old === undefined) return replaceSecret(keys, secret, now);
@@ -126,7 +122,7 @@ export function startRotation(keys: SigningKeys, { secret, overlapMs, force }: R
 }
 
 /**
- * The owner has the new secret: it signs the seed's header from now on. The old one stays for the rest of the overlap.
+ * The owner has the new secret: it signs the plain header from now on. The old one stays for the rest of the overlap.
  */
 export function confirmRotation(keys: SigningKeys): SigningKeys {
   const next = keys.secrets.find(({ state }) => state === "next");
@@ -151,36 +147,16 @@ export function endOverlap(keys: SigningKeys, now: number): SigningKeys {
 
 /** The text for the encrypted column. */
 export function formatSigningKeys({ secrets, ed25519, declared }: SigningKeys): string {
-  return JSON.stringify({
-    secrets: secrets.map(({ secret, state, createdAt, expiresAt }) => ({
-      secret,
-      state,
-      created_at: createdAt,
-      expires_at: expiresAt,
-    })),
-    ed25519: ed25519 && { private_key: ed25519.privateKey, created_at: ed25519.createdAt },
-    declared,
-  });
+  return JSON.stringify({ secrets: secrets.map(toWireNames), ed25519: ed25519 && toWireNames(ed25519), declared });
 }
 
 export function parseSigningKeys(text: string): SigningKeys {
-  const { secrets, ed25519, declared } = JSON.parse(text) as WrittenKeys;
+  const { secrets, ed25519, declared } = JSON.parse(text) as { secrets: object[]; ed25519?: object; declared?: string };
   return {
-    secrets: secrets.map((live) => ({
-      secret: live.secret,
-      state: live.state,
-      createdAt: live.created_at,
-      expiresAt: live.expires_at,
-    })),
-    ed25519: ed25519 && { privateKey: ed25519.private_key, createdAt: ed25519.created_at },
+    secrets: secrets.map((live) => ({ expiresAt: undefined, ...toCodeNames(live) }) as LiveSecret),
+    ed25519: ed25519 && (toCodeNames(ed25519) as Ed25519Key),
     declared,
   };
-}
-
-interface WrittenKeys {
-  secrets: { secret: string; state: LiveSecret["state"]; created_at: number; expires_at?: number }[];
-  ed25519?: { private_key: string; created_at: number };
-  declared?: string;
 }
 
 function current(secret: string, now: number): LiveSecret {

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { Type, type Static, type TObject } from "typebox";
-import { type IpRange, parseIpRange } from "./addresses.ts";
+import { findRangeProblem, type IpRange } from "./addresses.ts";
 import { type Pattern, isGatewayEventType, parsePattern } from "./pattern.ts";
 import type { SecretForm } from "./secrets.ts";
 import { SourceMask, type MaskPointer, type MaskRules } from "./masking.ts";
-import { changeOf, oneOf, orNull, TenantId, withDefault } from "./shape.ts";
+import { changeOf, oneOf, orNone, TenantId, texts, withDefault } from "./shape.ts";
 import { isDeeperThan } from "./json.ts";
 import { findFault } from "./errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
-import type { FieldProblem } from "./subscription-rules.ts";
+import { checksOf, findControl, problemsOf, type FieldProblem } from "./subscription-rules.ts";
 
 /** Words with dots between them: a name is part of event types, and with an ending the name of a file. */
 export const SOURCE_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$";
@@ -26,7 +26,7 @@ export function eraseSourceName(name: string): string {
   return `erased:${createHash("sha256").update(name).digest("hex")}`;
 }
 
-const Place = Type.String({
+const RequestField = Type.String({
   pattern: "^(header:[A-Za-z0-9-]{1,64}|body:(/([^~/]|~[01])*)*)$",
   maxLength: 512,
   description: "`header:NAME` or `body:/json/pointer`",
@@ -56,25 +56,19 @@ export const SourceInput = Type.Object(
         description: "The secrets that verify requests; all are accepted, the first is current. Never shown",
       }),
     ),
-    auth: withDefault(
-      orNull(
-        Type.Object(
-          {
-            header: Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }),
-            token: Type.String({ minLength: 1, maxLength: 4096, description: "Shown masked" }),
-          },
-          { additionalProperties: false },
-        ),
-        { description: "A header that must contain this token, else 401" },
+    auth: orNone(
+      Type.Object(
+        {
+          header: Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }),
+          token: Type.String({ minLength: 1, maxLength: 4096, description: "Shown masked" }),
+        },
+        { additionalProperties: false },
       ),
-      null,
+      { description: "A header that must contain this token, else 401" },
     ),
-    allowed_ips: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 1000 }), {
-        description: "CIDR ranges that must contain the sender's address, else 403",
-      }),
-      null,
-    ),
+    allowed_ips: orNone(texts(64, 1000), {
+      description: "CIDR ranges that must contain the sender's address, else 403",
+    }),
     max_bytes: withDefault(
       Type.Integer({
         minimum: 1,
@@ -85,19 +79,13 @@ export const SourceInput = Type.Object(
       2_097_152,
     ),
     methods: withDefault(Type.Array(oneOf(["POST", "PUT", "PATCH", "DELETE", "GET"]), { minItems: 1 }), ["POST"]),
-    content_types: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 50 }), {
-        description: "Accepted media types (`application/json`, `text/*`), else 415",
-        examples: [["application/json"]],
-      }),
-      null,
-    ),
-    answer_within: withDefault(
-      orNull(Type.Number({ minimum: 0.1, maximum: 60 }), {
-        description: "Seconds within which the sender must get its answer",
-      }),
-      null,
-    ),
+    content_types: orNone(texts(255, 50), {
+      description: "Accepted media types (`application/json`, `text/*`), else 415",
+      examples: [["application/json"]],
+    }),
+    answer_within: orNone(Type.Number({ minimum: 0.1, maximum: 60 }), {
+      description: "Seconds within which the sender must get its answer",
+    }),
     event_type: withDefault(
       Type.String({
         minLength: 1,
@@ -108,15 +96,12 @@ export const SourceInput = Type.Object(
       }),
       "webhook.{source}",
     ),
-    id_from: Type.Optional(Type.With(Place, { examples: ["body:/id"] })),
-    ordering_key_from: Type.Optional(Place),
-    priority_from: Type.Optional(Place),
-    only: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
-        description: "Patterns of the event types that are accepted, with or without the kind's name in front",
-      }),
-      null,
-    ),
+    id_from: Type.Optional(Type.With(RequestField, { examples: ["body:/id"] })),
+    ordering_key_from: Type.Optional(RequestField),
+    priority_from: Type.Optional(RequestField),
+    only: orNone(texts(255, 200), {
+      description: "Patterns of the event types that are accepted, with or without the kind's name in front",
+    }),
     manifest: withDefault(
       Type.Union(
         [Type.String({ minLength: 1, maxLength: 4096 }), Type.Record(Type.String(), Type.Unknown()), Type.Null()],
@@ -159,8 +144,8 @@ export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id" | Remo
 };
 type Removable = (typeof REMOVABLE)[number];
 
-/** The place of a value in a request. */
-export type Place = { in: "header"; name: string } | { in: "body"; pointer: readonly string[] };
+/** Where a value is in a request. */
+export type RequestField = { in: "header"; name: string } | { in: "body"; pointer: readonly string[] };
 
 /** The rules that are needed to declare a source of a kind; `sources/` has the rest. */
 export interface SourceKindRules {
@@ -212,9 +197,9 @@ export interface Source {
   eventType: string;
   /** The template for types that the kind finds in a request; undefined when the type is used unchanged. */
   typeTemplate: string | undefined;
-  idFrom: Place | undefined;
-  orderingKeyFrom: Place | undefined;
-  priorityFrom: Place | undefined;
+  idFrom: RequestField | undefined;
+  orderingKeyFrom: RequestField | undefined;
+  priorityFrom: RequestField | undefined;
   /** The places to read from a body: first those of the kind, then the ones above. */
   pointers: readonly (readonly string[])[];
   only: readonly Pattern[] | undefined;
@@ -263,31 +248,32 @@ interface SourceSettings {
 
 /** Rules for a source that a JSON Schema cannot express; the API and the configuration share them. */
 
-const CONTROL = /[\p{Cc}\p{Cs}]/u;
 const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
 const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/(\*|[a-z0-9!#$&^_.+-]+)$/;
 const MAX_DEPTH = 32;
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 export function checkSourceInput(input: SourceInput): FieldProblem[] {
-  return [
-    ...checkText(input),
-    ...checkEventType(input),
-    ...checkEach("allowed_ips", input.allowed_ips, (text) =>
-      parseIpRange(text) === undefined ? "is not a CIDR; write for example 203.0.113.0/24 or 2001:db8::/32" : undefined,
-    ),
-    ...checkEach("content_types", input.content_types, (text) =>
+  const { secrets = [] } = input;
+  return problemsOf([
+    ["tenant_id", findControl(input.tenant_id)],
+    ["auth.token", findControl(input.auth?.token)],
+    ...checksOf("secrets", secrets, findControl),
+    ["secrets", new Set(secrets).size < secrets.length && "contains the same secret twice"],
+    ["event_type", findTypeProblem(input)],
+    ...checksOf("allowed_ips", input.allowed_ips, findRangeProblem),
+    ...checksOf("content_types", input.content_types, (text) =>
       MEDIA_TYPE.test(text.toLowerCase()) ? undefined : "is not a media type; write application/json, or text/*",
     ),
-    ...checkEach("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
-    ...checkEach("mask", input.mask, (place) => describeMasked(place, input)),
-    ...checkDocument("options", input.options),
-    ...checkDocument("manifest", input.manifest),
-  ];
+    ...checksOf("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
+    ...checksOf("mask", input.mask, (place) => findMaskProblem(place, input)),
+    ["options", findDocumentProblem(input.options)],
+    ["manifest", findDocumentProblem(input.manifest)],
+  ]);
 }
 
 /** Ids and ordering keys are stored unmasked, so their places cannot be masked. */
-function describeMasked(place: string, { id_from: id, ordering_key_from: key }: SourceInput): string | undefined {
+function findMaskProblem(place: string, { id_from: id, ordering_key_from: key }: SourceInput): string | undefined {
   const masked = place.startsWith("header:") ? place.toLowerCase() : `body:${place}`;
   const isWithin = (from: string | undefined) =>
     from !== undefined && (from.toLowerCase() === masked || from === masked || from.startsWith(`${masked}/`));
@@ -297,52 +283,21 @@ function describeMasked(place: string, { id_from: id, ordering_key_from: key }: 
     : undefined;
 }
 
-function checkText(input: SourceInput): FieldProblem[] {
-  const message = "must not contain control characters";
-  const problems: FieldProblem[] = [];
-  if (CONTROL.test(input.tenant_id ?? "")) problems.push({ field: "tenant_id", message });
-  if (CONTROL.test(input.auth?.token ?? "")) problems.push({ field: "auth.token", message });
-  const secrets = input.secrets ?? [];
-  problems.push(...checkEach("secrets", secrets, (text) => (CONTROL.test(text) ? message : undefined)));
-  if (new Set(secrets).size < secrets.length)
-    problems.push({ field: "secrets", message: "contains the same secret twice" });
-  return problems;
-}
-
-function checkEventType({ name, kind = GENERIC_KIND, event_type: template }: SourceInput): FieldProblem[] {
-  const field = "event_type";
+function findTypeProblem({ name, kind = GENERIC_KIND, event_type: template }: SourceInput): string | undefined {
   const asIs = (template ?? "webhook.{source}").replaceAll("{source}", name);
   if (kind === GENERIC_KIND && asIs.includes("{type}")) {
-    return [{ field, message: "contains {type}, but a generic source finds no type in a request" }];
+    return "contains {type}, but a generic source finds no type in a request";
   }
   const type = asIs.replaceAll("{type}", "type");
-  const problems: FieldProblem[] = [];
   if (!EVENT_TYPE.test(type) || type.length > EVENT_TYPE_MAX_LENGTH) {
-    const message = "is not an event type: write words of letters, digits, _ and - with dots between them";
-    problems.push({ field, message });
+    return "is not an event type: write words of letters, digits, _ and - with dots between them";
   }
-  if (isGatewayEventType(type)) {
-    problems.push({ field, message: "is a type of the gateway's own events; choose another type" });
-  }
-  return problems;
+  return isGatewayEventType(type) ? "is a type of the gateway's own events; choose another type" : undefined;
 }
 
-function checkEach(
-  field: string,
-  texts: readonly string[] | null | undefined,
-  findProblem: (text: string) => string | undefined,
-): FieldProblem[] {
-  return (texts ?? []).flatMap((text, index) => {
-    const message = findProblem(text);
-    return message === undefined ? [] : [{ field: `${field}[${index}]`, message }];
-  });
-}
-
-function checkDocument(field: string, value: unknown): FieldProblem[] {
-  if (isDeeperThan(value, MAX_DEPTH)) return [{ field, message: `is nested more than ${MAX_DEPTH} levels deep` }];
-  if (typeof value === "string" && CONTROL.test(value)) {
-    return [{ field, message: "must not contain control characters" }];
-  }
-  const size = JSON.stringify(value ?? null).length;
-  return size > MAX_DOCUMENT_BYTES ? [{ field, message: `is larger than ${MAX_DOCUMENT_BYTES / 1024} KB` }] : [];
+function findDocumentProblem(value: unknown): string | undefined {
+  if (isDeeperThan(value, MAX_DEPTH)) return `is nested more than ${MAX_DEPTH} levels deep`;
+  const problem = typeof value === "string" ? findControl(value) : undefined;
+  const isLarge = JSON.stringify(value ?? null).length > MAX_DOCUMENT_BYTES;
+  return problem ?? (isLarge ? `is larger than ${MAX_DOCUMENT_BYTES / 1024} KB` : undefined);
 }

@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
-import { oneOf, orNull, TenantId, withDefault, writeOnly } from "./shape.ts";
+import { earlierNames, oneOf, optionalText, orNone, orNull, TenantId, texts, withDefault, writeOnly } from "./shape.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
 import { TargetThresholds, type TargetRules } from "./target.ts";
 
@@ -14,15 +14,17 @@ export const DEFAULT_KIND = "http";
 export const SUBSCRIPTION_STATUSES = ["active", "inactive", "suspended"] as const;
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
-export const RETRY_POLICY_NAMES = ["standard", "dairy", "proxy", "smartsheet"] as const;
+export const RETRY_POLICY_NAMES = ["standard", "few", "short", "bursts"] as const;
+export type RetryPolicyName = (typeof RETRY_POLICY_NAMES)[number];
+/** Names that are accepted as before, and not shown. */
+export const EARLIER_POLICY_NAMES = { dairy: "few", proxy: "short", smartsheet: "bursts" } as const;
+export const EarlierPolicyName = earlierNames(EARLIER_POLICY_NAMES);
+
 /** Waits in seconds between one attempt and the next. */
 export const RetryDelays = Type.Array(Type.Number({ minimum: 0, maximum: 604_800 }), { maxItems: 100 });
+const OwnDelays = Type.Object({ delays_s: RetryDelays }, { additionalProperties: false });
 
-const RetryPolicySpec = Type.Union(
-  [oneOf(RETRY_POLICY_NAMES), Type.Object({ delays_s: RetryDelays }, { additionalProperties: false })],
-  { description: "A named policy, or the waits in seconds between one attempt and the next", examples: ["standard"] },
-);
-export type RetryPolicySpec = Static<typeof RetryPolicySpec>;
+export type RetryPolicySpec = RetryPolicyName | Static<typeof OwnDelays>;
 
 /** Defaults when only one of `retry_count` and `retry_interval` is given. */
 export const USUAL_RETRIES = { count: 3, intervalS: 60 };
@@ -38,19 +40,12 @@ export const SharedSettings = Type.Object(
     }),
     tenant_id: TenantId,
     tenants: withDefault(
-      Type.Union(
-        [
-          Type.Literal(ALL_TENANTS),
-          Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { minItems: 1, maxItems: 1000 }),
-          Type.Null(),
-        ],
-        {
-          description:
-            "The tenants whose events are delivered: `*` for all, or their ids. Only for operators: it needs a key that " +
-            "is not bound to a tenant, or the configuration. Such a subscription belongs to the tenant " +
-            `\`${GATEWAY_TENANT}\`, and no tenant sees it or its deliveries. By default only events of \`tenant_id\``,
-        },
-      ),
+      Type.Union([Type.Literal(ALL_TENANTS), texts(128, 1000), Type.Null()], {
+        description:
+          "The tenants whose events are delivered: `*` for all, or their ids. Only for operators: it needs a key that " +
+          "is not bound to a tenant, or the configuration. Such a subscription belongs to the tenant " +
+          `\`${GATEWAY_TENANT}\`, and no tenant sees it or its deliveries. By default only events of \`tenant_id\``,
+      }),
       null,
     ),
     kind: withDefault(
@@ -69,12 +64,9 @@ export const SharedSettings = Type.Object(
         "`fallback` of another subscription",
       examples: [["order.*"]],
     }),
-    sources: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
-        description: "Patterns of source names: only events of these sources are delivered; null for all",
-      }),
-      null,
-    ),
+    sources: orNone(texts(255, 200), {
+      description: "Patterns of source names: only events of these sources are delivered; null for all",
+    }),
     event_filter: withDefault(
       Type.Union(
         [Type.Record(Type.String(), Type.Unknown()), Type.String({ maxLength: FILTER_LIMITS.maxLength }), Type.Null()],
@@ -104,7 +96,12 @@ export const SharedSettings = Type.Object(
       Type.Boolean({ description: "Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown" }),
       false,
     ),
-    retry_policy: Type.Optional(RetryPolicySpec),
+    retry_policy: Type.Optional(
+      Type.Union([oneOf(RETRY_POLICY_NAMES), OwnDelays, EarlierPolicyName], {
+        description: "A named policy, or the waits in seconds between one attempt and the next",
+        examples: ["standard"],
+      }),
+    ),
     retry_count: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 100, description: "Retries after the first attempt" }),
     ),
@@ -112,12 +109,9 @@ export const SharedSettings = Type.Object(
       Type.Number({ minimum: 0, maximum: 604_800, description: "Seconds between attempts, with `retry_count`" }),
     ),
     timeout: withDefault(Type.Number({ minimum: 1, maximum: 300, description: "Seconds per attempt" }), 30),
-    rate_limit: withDefault(
-      orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
-        description: "Attempts per minute; null for no limit",
-      }),
-      null,
-    ),
+    rate_limit: orNone(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
+      description: "Attempts per minute; null for no limit",
+    }),
     concurrency: withDefault(
       Type.Integer({ minimum: 1, maximum: 1000, description: "Attempts in flight at once" }),
       32,
@@ -129,19 +123,13 @@ export const SharedSettings = Type.Object(
       }),
       "block",
     ),
-    max_age_s: withDefault(
-      orNull(Type.Integer({ minimum: 1, maximum: 31_536_000 }), {
-        description: "Older deliveries become dead letters (`expired`)",
-      }),
-      null,
-    ),
-    target: withDefault(
-      orNull(Type.String({ minLength: 1, maxLength: 64 }), {
-        description:
-          "A preset (`n8n`), or the name of a shared target; by default the subscription has a target of its own",
-      }),
-      null,
-    ),
+    max_age_s: orNone(Type.Integer({ minimum: 1, maximum: 31_536_000 }), {
+      description: "Older deliveries become dead letters (`expired`)",
+    }),
+    target: orNone(Type.String({ minLength: 1, maxLength: 64 }), {
+      description:
+        "A preset (`n8n`), or the name of a shared target; by default the subscription has a target of its own",
+    }),
     ...TargetThresholds,
     suspend_after_dead: Type.Optional(
       orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
@@ -188,15 +176,12 @@ export const SharedSettings = Type.Object(
       }),
       "accept",
     ),
-    fallback: withDefault(
-      orNull(Type.String({ minLength: 1, maxLength: 200 }), {
-        description:
-          "With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target " +
-          "is in QUEUE, or when a forward fails while its sender waits, the event goes there instead",
-        examples: ["home-queue"],
-      }),
-      null,
-    ),
+    fallback: orNone(Type.String({ minLength: 1, maxLength: 200 }), {
+      description:
+        "With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target " +
+        "is in QUEUE, or when a forward fails while its sender waits, the event goes there instead",
+      examples: ["home-queue"],
+    }),
     drain_within_s: withDefault(
       Type.Number({
         minimum: 0,
@@ -208,7 +193,7 @@ export const SharedSettings = Type.Object(
       }),
       600,
     ),
-    description: Type.Optional(Type.String({ maxLength: 2000 })),
+    description: optionalText({ maxLength: 2000 }),
   },
   { additionalProperties: false },
 );
@@ -261,7 +246,7 @@ export interface Subscription {
   heldBecause?: string | undefined;
   /** The header that carries the signature, if there is one. */
   signatureHeader?: string | undefined;
-  /** The live secrets. The first is current and signs the seed's header. */
+  /** The live secrets. The first is current and signs the plain HMAC header. */
   secrets: readonly string[];
   /** The new secret of a rotation that is not confirmed yet; one of `secrets`. */
   nextSecret?: string | undefined;

@@ -1,26 +1,20 @@
 import { parseUrl } from "./addresses.ts";
-import type { FieldProblem } from "./subscription-rules.ts";
+import { problemsOf, type FieldProblem } from "./subscription-rules.ts";
 import type { TargetInput, HealthPlace } from "./target.ts";
-import { type SubscriptionInput, DEFAULT_KIND, type RetryPolicySpec } from "./subscription.ts";
+import { type SubscriptionInput, DEFAULT_KIND } from "./subscription.ts";
 
 /** Rules for targets that a JSON Schema cannot express. */
 
 export function checkTargetInput(input: TargetInput): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  if (isPresetName(input.name)) {
-    problems.push({ field: "name", message: "is the name of a preset; choose another name, and set `preset: n8n`" });
-  }
-  if (input.preset !== undefined && input.url === undefined && input.health_url === undefined) {
-    problems.push({ field: "preset", message: "needs url, so that its health can be checked, or health_url" });
-  }
-  for (const field of ["url", "health_url"] as const) {
-    const url = input[field];
-    if (url !== undefined && parseUrl(url) === undefined) problems.push({ field, message: "is not a URL" });
-  }
-  if (input.description?.includes("\0") === true) {
-    problems.push({ field: "description", message: "must not contain NUL" });
-  }
-  return problems;
+  const { name, preset, url, health_url: healthUrl, description } = input;
+  const isUnchecked = preset !== undefined && url === undefined && healthUrl === undefined;
+  return problemsOf([
+    ["name", isPresetName(name) && "is the name of a preset; choose another name, and set `preset: n8n`"],
+    ["preset", isUnchecked && "needs url, so that its health can be checked, or health_url"],
+    ["url", url !== undefined && parseUrl(url) === undefined && "is not a URL"],
+    ["health_url", healthUrl !== undefined && parseUrl(healthUrl) === undefined && "is not a URL"],
+    ["description", description?.includes("\0") === true && "must not contain NUL"],
+  ]);
 }
 
 type Named = Pick<SubscriptionInput, "name" | "target">;
@@ -39,23 +33,6 @@ export function toTargetNames(shared: readonly Pick<TargetInput, "name">[], subs
   return [...new Set([...shared, ...own].map(({ name }) => name))];
 }
 
-/** The known behaviour of a widespread kind of target. */
-interface TargetPreset {
-  retryPolicy: RetryPolicySpec;
-  /** Statuses that mean "not yet" for one source; other sources may work. */
-  sourceStatuses: readonly number[];
-  /** Statuses that the target never answers without a body: then they come from a tunnel in front of it. */
-  emptyStatuses: readonly number[];
-  /** A body that means the same with status 200. */
-  startingBody: string;
-  /** Larger bodies always fail. */
-  maxBytes: number;
-  /** The target reads JSON only as `application/json`, not as `application/x+json`. */
-  wantsPlainJson: boolean;
-  /** The second path is for versions that do not know the first. */
-  healthPaths: readonly [string, string];
-}
-
 export interface HealthAddress extends HealthPlace {
   /** Used when the first URL answers 404. */
   readonly otherUrl: string | undefined;
@@ -69,28 +46,32 @@ type PresetName = (typeof PRESET_NAMES)[number];
  * its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) gets a 500 like any other. Its 404 is JSON or a page; that of cloudflared,
  * which has no route to it (`http_status:404`), is empty.
  */
-const N8N: TargetPreset = {
-  retryPolicy: "proxy",
+const N8N = {
+  retryPolicy: "short",
+  /** Statuses that mean "not yet" for one source; other sources may work. */
   sourceStatuses: [404],
+  /** Statuses that the target never answers without a body: then they come from a tunnel in front of it. */
   emptyStatuses: [404],
+  /** A body that means the same with status 200. */
   startingBody: "n8n is starting up. Please wait",
+  /** Larger bodies always fail. */
   maxBytes: 16 * 1024 * 1024,
-  wantsPlainJson: true,
+  /** The second path is for versions that do not know the first. */
   healthPaths: ["/healthz/readiness", "/healthz"],
-};
+} as const;
 
 export function isPresetName(name: string | null | undefined): name is PresetName {
   return PRESET_NAMES.some((known) => known === name);
 }
 
-export function findPreset(name: string | null | undefined): TargetPreset | undefined {
+export function findPreset(name: string | null | undefined): typeof N8N | undefined {
   return isPresetName(name) ? N8N : undefined;
 }
 
 /** The health check: the given URL, or else the preset's path at the target. */
 export function findHealth(
   given: string | null | undefined,
-  preset: TargetPreset | undefined,
+  preset: typeof N8N | undefined,
   url: string | undefined,
 ): HealthAddress | undefined {
   if (given !== undefined && given !== null) return { kind: DEFAULT_KIND, url: given, otherUrl: undefined };
@@ -100,44 +81,26 @@ export function findHealth(
   return { kind: DEFAULT_KIND, url: origin + first, otherUrl: origin + second };
 }
 
-/** The settings that a preset adds to a subscription; the subscription's own settings take precedence. */
-interface PresetSettings {
-  retryPolicy: RetryPolicySpec | undefined;
-  sourceStatuses: readonly number[];
-  emptyStatuses: readonly number[];
-  retryBody: string | undefined;
-  maxBytes: number | undefined;
-  wantsPlainJson: boolean;
-}
-
 /** The preset's name, and the subscription's own settings for it. */
 interface PresetChoice {
   target?: string | null | undefined;
   retry_on?: { statuses?: readonly number[]; body_contains?: string } | undefined;
 }
 
-const NONE: PresetSettings = {
-  retryPolicy: undefined,
-  sourceStatuses: [],
-  emptyStatuses: [],
-  retryBody: undefined,
-  maxBytes: undefined,
-  wantsPlainJson: false,
-};
-
+/** The settings that a preset adds to a subscription; the subscription's own settings take precedence. */
 export function presetSettings(
-  { target, retry_on: retryOn }: PresetChoice,
+  { target, retry_on: { statuses = [], body_contains: retryBody } = {} }: PresetChoice,
   shared: Pick<TargetInput, "preset" | "max_bytes"> | undefined,
-): PresetSettings {
+) {
   const preset = findPreset(shared?.preset ?? target);
-  if (preset === undefined) return shared?.max_bytes === undefined ? NONE : { ...NONE, maxBytes: shared.max_bytes };
   return {
-    retryPolicy: preset.retryPolicy,
+    retryPolicy: preset?.retryPolicy,
     // Statuses that the user lists have the meaning that the user gave them.
-    sourceStatuses: preset.sourceStatuses.filter((status) => retryOn?.statuses?.includes(status) !== true),
-    emptyStatuses: preset.emptyStatuses,
-    retryBody: retryOn?.body_contains === undefined ? preset.startingBody : undefined,
-    maxBytes: shared?.max_bytes ?? preset.maxBytes,
-    wantsPlainJson: preset.wantsPlainJson,
+    sourceStatuses: preset?.sourceStatuses.filter((status) => !statuses.includes(status)) ?? [],
+    emptyStatuses: preset?.emptyStatuses ?? [],
+    retryBody: retryBody === undefined ? preset?.startingBody : undefined,
+    maxBytes: shared?.max_bytes ?? preset?.maxBytes,
+    // n8n reads JSON only as `application/json`, not as `application/x+json`.
+    wantsPlainJson: preset !== undefined,
   };
 }

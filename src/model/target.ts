@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { changeOf, fillIn, TenantId, withDefault } from "./shape.ts";
+import { changeOf, fillIn, optionalText, TenantId, withDefault } from "./shape.ts";
 
 /**
  * The target of subscriptions, with health and a mode. Several subscriptions may share one; otherwise each has its own.
@@ -52,20 +52,16 @@ export const TargetInput = Type.Object(
         description: "Settings for a known kind of target, for all subscriptions that send to it",
       }),
     ),
-    url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 2048,
-        description: "The target's URL; a preset derives its health check from it",
-      }),
-    ),
-    health_url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 2048,
-        description: 'Must answer 2xx and `{"status":"ok"}` while the target is healthy',
-      }),
-    ),
+    url: optionalText({
+      minLength: 1,
+      maxLength: 2048,
+      description: "The target's URL; a preset derives its health check from it",
+    }),
+    health_url: optionalText({
+      minLength: 1,
+      maxLength: 2048,
+      description: 'Must answer 2xx and `{"status":"ok"}` while the target is healthy',
+    }),
     ...TargetThresholds,
     batch_size: withDefault(
       Type.Integer({ minimum: 1, maximum: 32, description: "How many deliveries are tried at once in QUEUE" }),
@@ -78,7 +74,7 @@ export const TargetInput = Type.Object(
     max_bytes: Type.Optional(
       Type.Integer({ minimum: 1, description: "Larger bodies are not sent: they become dead letters (`too_large`)" }),
     ),
-    description: Type.Optional(Type.String({ maxLength: 2000 })),
+    description: optionalText({ maxLength: 2000 }),
   },
   { additionalProperties: false },
 );

@@ -1,7 +1,8 @@
 import { Type, type Static } from "typebox";
 import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
 import { parseUrl } from "./addresses.ts";
-import { oneOf, withDefault, orNull } from "./shape.ts";
+import type { InCode } from "./names.ts";
+import { oneOf, optionalText, orNone, withDefault } from "./shape.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
 import type { ManagedBy, Subscription } from "./subscription.ts";
 
@@ -26,15 +27,11 @@ const EmailAddress = Type.String({
 export const ContactInput = Type.Object(
   {
     email: Type.Optional(Type.With(EmailAddress, { description: "An e-mail address", examples: ["ops@acme.example"] })),
-    phone: Type.Optional(
-      Type.String({
-        pattern: "^\\+[1-9][0-9]{5,14}$",
-        description: "A phone number with its country code; needs the gateway's SMS settings",
-      }),
-    ),
-    url: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2048, description: "The URL that events are posted to" }),
-    ),
+    phone: optionalText({
+      pattern: "^\\+[1-9][0-9]{5,14}$",
+      description: "A phone number with its country code; needs the gateway's SMS settings",
+    }),
+    url: optionalText({ minLength: 1, maxLength: 2048, description: "The URL that events are posted to" }),
     about: withDefault(
       Type.Array(oneOf(TOPICS), {
         minItems: 1,
@@ -109,23 +106,17 @@ const TENANT_STATUSES = ["active", "inactive"] as const;
 export type TenantStatus = (typeof TENANT_STATUSES)[number];
 
 function quota(description: string, minimum: number, maximum: number) {
-  return withDefault(
-    orNull(Type.Integer({ minimum, maximum }), { description: `${description}; null for no limit` }),
-    null,
-  );
+  return orNone(Type.Integer({ minimum, maximum }), { description: `${description}; null for no limit` });
 }
 
 export const QuotasInput = Type.Object(
   {
-    subscriptions: withDefault(
-      orNull(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
-        description:
-          "Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of " +
-          "the tenant, and no limit with other keys",
-        examples: [10_000],
-      }),
-      null,
-    ),
+    subscriptions: orNone(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
+      description:
+        "Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of " +
+        "the tenant, and no limit with other keys",
+      examples: [10_000],
+    }),
     events_per_minute: quota("Accepted events per minute", 1, 100_000_000),
     open_deliveries: quota("New events are rejected while this many deliveries are open", 1, 1_000_000_000),
     stored_bytes: quota("New events are rejected when the stored bodies reach this size", 1, 2 ** 50),
@@ -137,22 +128,17 @@ export type QuotasInput = Static<typeof QuotasInput>;
 /** The settings of a tenant, without its id. */
 export const TenantSettings = Type.Object(
   {
-    name: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
-        description: "A name for people",
-        examples: ["Acme"],
-      }),
-    ),
-    contact_email: withDefault(
-      orNull(EmailAddress, {
-        description: "E-mail address that is notified of problems with the tenant's subscriptions",
-        examples: ["ops@acme.example"],
-      }),
-      null,
-    ),
+    name: optionalText({
+      minLength: 1,
+      maxLength: 200,
+      pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+      description: "A name for people",
+      examples: ["Acme"],
+    }),
+    contact_email: orNone(EmailAddress, {
+      description: "E-mail address that is notified of problems with the tenant's subscriptions",
+      examples: ["ops@acme.example"],
+    }),
     contacts: withDefault(
       Type.Array(ContactInput, {
         maxItems: 20,
@@ -182,12 +168,7 @@ export const TenantInput = Type.Object(
 export type TenantInput = Static<typeof TenantInput>;
 
 /** Undefined means no limit. */
-export interface Quotas {
-  subscriptions: number | undefined;
-  eventsPerMinute: number | undefined;
-  openDeliveries: number | undefined;
-  storedBytes: number | undefined;
-}
+export type Quotas = InCode<QuotasInput>;
 
 export interface Tenant {
   id: string;

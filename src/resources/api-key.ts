@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField } from "../model/errors.ts";
+import { toWireNames } from "../model/names.ts";
 import type { Scope } from "../model/scopes.ts";
 import type { RecordChange } from "../store/port/records.ts";
-import type { Resource, LiveRecord } from "./resource.ts";
+import type { Resource } from "./resource.ts";
 
 export interface ApiKey {
   id: string;
@@ -25,26 +26,24 @@ export const KEYS: Resource<ApiKey> = {
   kind: "key",
   noun: "key",
   format: 1,
-  read: fromRecord,
-  write: ({ hash, name, scopes, expiresAt, revokedAt, prefix, signIn }) => ({
-    data: JSON.stringify({
-      hash: hash.toString("hex"),
-      name,
-      scopes,
-      expiresAt,
-      revokedAt,
-      prefix,
-      ...(signIn !== undefined && { signIn: { ...signIn, hash: signIn.hash.toString("hex") } }),
-    }),
-  }),
+  read({ id, tenantId, data, createdAt }) {
+    const { hash, signIn, ...kept } = JSON.parse(data) as Kept;
+    return {
+      ...kept,
+      id,
+      tenantId: tenantId === "" ? undefined : tenantId,
+      createdAt,
+      hash: Buffer.from(hash, "hex"),
+      signIn: signIn && { ...signIn, hash: Buffer.from(signIn.hash, "hex") },
+    };
+  },
+  write: ({ hash, name, scopes, expiresAt, revokedAt, prefix, signIn }) => {
+    const signInHex = signIn && { ...signIn, hash: signIn.hash.toString("hex") };
+    const kept: Kept = { hash: hash.toString("hex"), name, scopes, expiresAt, revokedAt, prefix, signIn: signInHex };
+    return { data: JSON.stringify(kept) };
+  },
   keyOf: ({ id, tenantId }) => ({ id, tenantId }),
-  show: ({ name, scopes, expiresAt, revokedAt, prefix }) => ({
-    name,
-    scopes,
-    expires_at: expiresAt,
-    revoked_at: revokedAt,
-    prefix,
-  }),
+  show: ({ name, scopes, expiresAt, revokedAt, prefix }) => toWireNames({ name, scopes, expiresAt, revokedAt, prefix }),
   verbOf(before, after) {
     if (before.revokedAt !== after.revokedAt) return "revoke";
     if (before.signIn === after.signIn) return undefined;
@@ -52,31 +51,10 @@ export const KEYS: Resource<ApiKey> = {
   },
 };
 
-interface Kept {
+type Kept = Pick<ApiKey, "name" | "scopes" | "expiresAt" | "revokedAt" | "prefix"> & {
   hash: string;
-  name: string;
-  scopes: readonly Scope[];
-  expiresAt?: number;
-  revokedAt?: number;
-  prefix: string;
-  signIn?: { hash: string; expiresAt: number };
-}
-
-function fromRecord({ id, tenantId, data, createdAt }: LiveRecord): ApiKey {
-  const kept = JSON.parse(data) as Kept;
-  return {
-    id,
-    hash: Buffer.from(kept.hash, "hex"),
-    name: kept.name,
-    scopes: kept.scopes,
-    tenantId: tenantId === "" ? undefined : tenantId,
-    createdAt,
-    expiresAt: kept.expiresAt,
-    revokedAt: kept.revokedAt,
-    prefix: kept.prefix,
-    signIn: kept.signIn && { ...kept.signIn, hash: Buffer.from(kept.signIn.hash, "hex") },
-  };
-}
+  signIn: { hash: string; expiresAt: number } | undefined;
+};
 
 /** Adds a key from the command line, beside a gateway that may be running. */
 export function toNewKeyChange(key: ApiKey): RecordChange & { act: "put" } {
@@ -88,32 +66,19 @@ export function toNewKeyChange(key: ApiKey): RecordChange & { act: "put" } {
 /** Never changes: enough to tell the key from others, far too little to guess the rest. */
 const SHOWN_CHARACTERS = 8;
 
-/** The key itself is never stored. */
-export function createApiKey(options: {
-  id: string;
-  name: string;
-  scopes: readonly Scope[];
+export interface NewApiKey extends Pick<ApiKey, "id" | "name" | "scopes" | "createdAt"> {
   tenantId?: string | undefined;
-  createdAt: number;
   expiresAt?: number | undefined;
-}): { key: string; made: ApiKey } {
-  const { id, name, scopes, tenantId, createdAt, expiresAt } = options;
+}
+
+/** The key itself is never stored. */
+export function createApiKey(options: NewApiKey): { key: string; made: ApiKey } {
   // An empty id would create a key that is bound to no tenant.
-  if (tenantId === "") throw new PosthornError("invalid_field", "The id of a tenant cannot be empty.");
+  if (options.tenantId === "") throw invalidField(undefined, "The id of a tenant cannot be empty.");
   const key = `phk_${randomBytes(32).toString("base64url")}`;
-  const prefix = key.slice(0, SHOWN_CHARACTERS);
-  const made = {
-    id,
-    hash: hashApiKey(key),
-    name,
-    scopes,
-    tenantId,
-    createdAt,
-    expiresAt,
-    revokedAt: undefined,
-    prefix,
-  };
-  return { key, made };
+  const { id, name, scopes, tenantId, createdAt, expiresAt } = options;
+  const facts = { id, name, scopes, tenantId, createdAt, expiresAt, revokedAt: undefined };
+  return { key, made: { ...facts, hash: hashApiKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) } };
 }
 
 export function hashApiKey(key: string): Buffer {

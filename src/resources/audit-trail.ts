@@ -5,7 +5,7 @@ import type { AuditFilter, AuditPart } from "../store/port/audit.ts";
 import type { Page } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
-/** Audit entries for acts that change nothing in the store. Changes are recorded together with the change. */
+/** Audit entries for actions that change nothing in the store. Changes are recorded together with the change. */
 export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
 export interface OpenTrail extends Omit<AuditPart, "rows"> {
@@ -41,7 +41,7 @@ export function createAuditTrail(options: {
 
   return {
     publicKey: key.publicKey,
-    /** Records an act of the current author, such as showing a secret. On disk when it resolves. */
+    /** Records an action of the current author, such as showing a secret. On disk when it resolves. */
     note: (action: AuditAction) => store.audit.note([authors.note(action)], clock.wall()),
     list: (filter: AuditFilter, page: Page) => store.audit.list(filter, page),
     /** The whole log up to now. */

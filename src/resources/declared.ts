@@ -84,14 +84,9 @@ export function rejectManaged<Thing extends { managedBy: ManagedBy }>(
 ): void {
   const managedBy = entry?.thing.managedBy;
   if (entry === undefined || (managedBy !== "config" && managedBy !== "contact")) return;
-  if (managedBy === "contact") {
-    throw new PosthornError(
-      "managed_by_config",
-      `The ${of.resource.noun} ${entry.id} belongs to a contact of its tenant. Change \`contacts\` of the tenant instead.`,
-    );
-  }
-  throw new PosthornError(
-    "managed_by_config",
-    `The ${of.resource.noun} ${entry.id} is declared in the configuration. Change it there and reload with SIGHUP.`,
-  );
+  const why =
+    managedBy === "contact"
+      ? "belongs to a contact of its tenant. Change `contacts` of the tenant instead."
+      : "is declared in the configuration. Change it there and reload with SIGHUP.";
+  throw new PosthornError("managed_by_config", `The ${of.resource.noun} ${entry.id} ${why}`);
 }

@@ -18,7 +18,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../model/audit.ts";
 
 /**
- * One change while it is being checked. The draft notes what the checks read: if any of that has changed when the
+ * One change while it is being checked. The draft records what the checks read: if any of that has changed when the
  * change is written, nothing is written and the checks run again. So a rule over several things is a simple `if`.
  * What was put is found and listed as put.
  */
@@ -48,6 +48,8 @@ export interface Draft {
 /** A thing that was put; `entry` is set once it is written. */
 export interface Pending<Thing> {
   readonly id: string;
+  /** Whether this creates it. */
+  readonly isNew: boolean;
   /** Available after the write. */
   readonly entry: Entry<Thing>;
 }
@@ -161,6 +163,7 @@ export function createDraft(options: {
       });
       return {
         id,
+        isNew: known === undefined,
         get entry() {
           if (pending.entry === undefined) throw new Error(`the ${of.resource.noun} ${id} is not written yet`);
           return pending.entry;
@@ -205,7 +208,7 @@ export function createDraft(options: {
 }
 
 /** Of an entry that the store has not numbered yet. */
-const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
+export const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
 
 function keyText(kind: RecordKind, { tenantId, id }: Pick<RecordKey, "tenantId" | "id">): string {
   return JSON.stringify({ kind, tenantId, id });

@@ -1,9 +1,9 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../model/clock.ts";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField, PosthornError } from "../model/errors.ts";
 import type { LinkTheme } from "../model/portal-theme.ts";
 import { createTokenBucket } from "../model/token-bucket.ts";
-import { createApiKey, hashApiKey, KEYS, type ApiKey } from "./api-key.ts";
+import { createApiKey, hashApiKey, KEYS, type ApiKey, type NewApiKey } from "./api-key.ts";
 import type { Scope } from "../model/scopes.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch, type Entry, type RequestScope } from "./resource.ts";
@@ -34,7 +34,7 @@ export interface SignedInUser {
 /** Ids of keys have no colon. */
 export const USER_PREFIX = "oidc:";
 
-/** Who acts, for the audit log. A partner is identified by the key that created the portal link. */
+/** The author of an action, for the audit log. A partner is identified by the key that created the portal link. */
 export function actorOf(caller: Caller | undefined): string {
   if (caller === undefined) return "anonymous";
   if (caller.isPartner === true) return `portal:${caller.keyId}`;
@@ -75,13 +75,9 @@ export interface KeyChange {
   expiresAt?: number | null | undefined;
 }
 
-export interface NewKey {
+export interface NewKey extends Omit<NewApiKey, "id" | "createdAt"> {
   /** Generated when not given. */
   id?: string | undefined;
-  name: string;
-  scopes: readonly Scope[];
-  tenantId?: string | undefined;
-  expiresAt?: number | undefined;
 }
 
 /**
@@ -236,12 +232,12 @@ export async function openKeys(options: {
       const { entry, isNew } = await registry.put(keys, (draft) => {
         if (!byId.has(input.id)) {
           checkIfMatch(ifMatch, undefined);
-          return { pending: add(draft, made, true), isNew: true };
+          return add(draft, made, true);
         }
         const known = getKnown(draft, input.id, tenantId);
         if (isTenantGiven) rejectOtherTenant(known.thing, input.tenantId);
         checkIfMatch(ifMatch, known);
-        return { pending: changeKnown(draft, known, { name, scopes, expiresAt }), isNew: false };
+        return changeKnown(draft, known, { name, scopes, expiresAt });
       });
       return { entry, key: isNew ? key : undefined };
     },
@@ -336,13 +332,7 @@ function markOf(hash: Buffer): string {
 
 function rejectOtherTenant(known: ApiKey, tenantId: string | undefined): void {
   if (tenantId === known.tenantId) return;
-  throw new PosthornError(
-    "invalid_field",
-    `tenant_id: it belongs to ${known.tenantId ?? "none"} and cannot be changed.`,
-    {
-      field: "tenant_id",
-    },
-  );
+  throw invalidField("tenant_id", `tenant_id: it belongs to ${known.tenantId ?? "none"} and cannot be changed.`);
 }
 
 function tooManyKeys(tenantId: string | undefined, limit: number, used: number): PosthornError {

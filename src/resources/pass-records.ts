@@ -12,20 +12,15 @@ export type PassRecords = Awaited<ReturnType<typeof openPassRecords>>;
 
 export interface PassRef {
   id: string;
-  /** The tenant of a portal link. */
+  /** The tenant of a portal link; undefined for sessions. */
   tenantId?: string | undefined;
+  /** The key that it stands for, or the user (`oidc:SUBJECT`). */
   keyId: string;
   madeAt: number;
 }
 
-export interface PassRecord {
-  id: string;
-  /** Undefined for sessions. */
-  tenantId?: string | undefined;
-  /** The key that it stands for, or the user (`oidc:SUBJECT`). */
-  keyId: string;
+export interface PassRecord extends PassRef {
   access?: string | undefined;
-  madeAt: number;
   /** Then no pass needs the record any more. */
   expiresAt: number;
   endedAt?: number | undefined;
@@ -44,7 +39,7 @@ export async function openPassRecords(options: {
   const { registry, authors, clock } = options;
   const passes = await registry.open<PassRecord>(PASSES);
 
-  /** Whoever asks for it writes into the audit log what it means. */
+  /** The caller writes into the audit log what it means. */
   async function put(record: PassRecord): Promise<void> {
     const isOver = ({ thing }: Entry<PassRecord>) => thing.expiresAt <= clock.wall() && thing.id !== record.id;
     await authors.asGateway(() =>

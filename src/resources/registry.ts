@@ -19,8 +19,8 @@ import {
   type Resource,
 } from "./resource.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditNote } from "../store/port/audit.ts";
+import { createWorkScope } from "./work-scope.ts";
 
 /**
  * Everything that users configure, kept in the store and in memory. Memory learns of changes only from the
@@ -39,7 +39,7 @@ export interface Registry {
   /** As `change` for one thing; resolves to its written entry. */
   changeOne<Thing>(of: Collection<Thing>, edit: Edit<Written<Thing>>): Promise<Entry<Thing>>;
   /** The same for a thing that is created or replaced. */
-  put<Thing>(of: Collection<Thing>, edit: Edit<PendingPut<Thing>>): Promise<Put<Thing>>;
+  put<Thing>(of: Collection<Thing>, edit: Edit<Written<Thing>>): Promise<Put<Thing>>;
   /** As `change`, but only once: a repeated request with the same `Idempotency-Key` gets the result of the first. */
   make<Thing>(of: Collection<Thing>, once: Once | undefined, edit: Edit<Pending<Thing>>): Promise<Made<Thing>>;
   /** Reads the changes of other processes, and announces again what a listener failed at. */
@@ -54,13 +54,8 @@ export interface Made<Thing> {
   isReplay: boolean;
 }
 
-/** `entry` is available after the write. */
-type Written<Thing> = Pick<Pending<Thing>, "entry">;
-
-export interface PendingPut<Thing> {
-  pending: Written<Thing>;
-  isNew: boolean;
-}
+/** What was put into the draft, or an entry that stays as it is. */
+type Written<Thing> = Pick<Pending<Thing>, "entry"> & { readonly isNew?: boolean };
 
 export interface Put<Thing> {
   entry: Entry<Thing>;
@@ -158,7 +153,7 @@ export function createRegistry(options: {
         if (version === versionBefore || time === MAX_EDITS) throw error;
         continue;
       }
-      endRehearsal(() => draft.request.audit ?? []);
+      if (rehearsals.current() === true) throw new Rehearsed(draft.request.audit ?? []);
       const mark = markOf(result);
       if (!draft.hasChanges && mark === undefined) return result;
       const at = clock.wall();
@@ -178,7 +173,7 @@ export function createRegistry(options: {
     });
   }
 
-  /** Throws for refusals that another try would not change. */
+  /** Throws for rejections that another try would not change. */
   function rejectForGood(rejection: WriteRejection): void {
     if (rejection.why === "idempotency_key_used") throw new KeyUsed(rejection.mark);
     if (rejection.why === "newer_format")
@@ -258,8 +253,8 @@ export function createRegistry(options: {
       return (await change(of, edit)).entry;
     },
     async put(of, edit) {
-      const { pending, isNew } = await change(of, edit);
-      return { entry: pending.entry, isNew };
+      const { entry, isNew = false } = await change(of, edit);
+      return { entry, isNew };
     },
     async make(of, once, edit) {
       if (once !== undefined) return makeOnce(of, once, edit);
@@ -319,30 +314,20 @@ export function startFollowing(options: {
 }
 
 /** Set while changes are checked like all others but not written. */
-const storage = new AsyncLocalStorage<true>();
-let open = 0;
+const rehearsals = createWorkScope<true>();
 
 /** The audit notes of the change that `work` would make; empty when it would change nothing. */
 export async function rehearse(work: () => Promise<unknown>): Promise<readonly AuditNote[]> {
-  open++;
   try {
-    await storage.run(true, work);
+    await rehearsals.run(true, work);
   } catch (error) {
     if (error instanceof Rehearsed) return error.notes;
     throw error;
-  } finally {
-    open--;
-    // Before Node 24 an enabled storage slows down every promise of the process.
-    if (open === 0) storage.disable();
   }
   throw new Error("a rehearsal has ended in a change");
 }
 
-/** Called when a change has passed its checks, before it is written. */
-function endRehearsal(notes: () => readonly AuditNote[]): void {
-  if (open > 0 && storage.getStore() === true) throw new Rehearsed(notes());
-}
-
+/** Thrown when a change of a rehearsal has passed its checks. */
 class Rehearsed extends Error {
   readonly notes: readonly AuditNote[];
 

@@ -1,5 +1,5 @@
 import type { RecordKind, StoredRecord, RecordKey } from "../store/port/records.ts";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField, PosthornError } from "../model/errors.ts";
 import type { FieldProblem } from "../model/subscription-rules.ts";
 
 /** What the registry must know about a kind of thing that users configure. The code that changes it has its rules. */
@@ -29,7 +29,7 @@ export interface Resource<Thing> {
   /** For kinds whose versions are all kept: the series, and the number in it. */
   keptAs?(thing: Thing): { series: string; number: number };
   /**
-   * Called after memory shows a change, whoever made it, and once with everything at the start. A change resolves when
+   * Called after memory shows a change, by anybody, and once with everything at the start. A change resolves when
    * this has ended, so it must not wait for another change of the kind. `list` returns all things in memory.
    */
   onChange?(changes: readonly Change<Thing>[], list: () => readonly Entry<Thing>[]): void | Promise<void>;
@@ -169,7 +169,7 @@ function keyText(id: string, tenantId: string): string {
 export function rejectProblems([problem]: readonly FieldProblem[], end = ""): void {
   if (problem === undefined) return;
   const { field, message } = problem;
-  throw new PosthornError("invalid_field", `${field}: ${message}${end}`, { field });
+  throw invalidField(field, `${field}: ${message}${end}`);
 }
 
 /** The version that a client has seen (RFC 9110 §13), so that two clients do not undo each other's changes. */

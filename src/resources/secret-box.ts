@@ -1,6 +1,15 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Secrets at rest: AES-256-GCM, with the key's id in the record and the owner's identity as associated data. */
@@ -65,13 +74,7 @@ const MASTER_KEY_FILE = "master.key";
 /** Files that only the gateway's operating system user may read. */
 export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
-  const handle = openSync(temporary, "w", 0o600);
-  try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  writeFileSync(temporary, text, { mode: 0o600, flush: true });
   chmodSync(temporary, 0o600);
   renameSync(temporary, path);
   const folder = openSync(dirname(path), "r");

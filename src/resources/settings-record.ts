@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { MASK } from "../model/secrets.ts";
 import type { Authors } from "./authors.ts";
 import { CONFIG } from "./authors.ts";
 import type { Registry } from "./registry.ts";
@@ -11,7 +12,6 @@ export interface KeptSettings {
 }
 
 const ID = "settings";
-const HIDDEN = "***";
 
 /** Remembers the settings from run to run, so that the audit log can say which of them have changed. */
 export async function openSettingsRecord(options: {
@@ -25,7 +25,7 @@ export async function openSettingsRecord(options: {
 
   return {
     /** At the start and at each reload. Writes nothing when nothing has changed. */
-    async note(settings: KeptSettings): Promise<void> {
+    async record(settings: KeptSettings): Promise<void> {
       const before = kept.find(ID)?.thing;
       if (before !== undefined && isDeepStrictEqual(toStored(before, defaults), toStored(settings, defaults))) return;
       const write = () =>
@@ -54,7 +54,7 @@ function createResource(defaults: KeptSettings["values"]): Resource<KeptSettings
     changesByItself: true,
     show: ({ values, secrets }) => ({
       ...values,
-      ...Object.fromEntries(Object.keys(secrets).map((path) => [path, HIDDEN])),
+      ...Object.fromEntries(Object.keys(secrets).map((path) => [path, MASK])),
     }),
     secretsOf: ({ secrets }) => secrets,
     verbOf: () => "change",

@@ -285,7 +285,7 @@ export function conditionOf({ status, target, isFailing }: ConditionFacts): Cond
     : "healthy";
 }
 
-/** Of those that send to a target: whoever is held says nothing about it, unless all are. */
+/** Of those that send to a target: one that is held says nothing about it, unless all are. */
 export function conditionOfTarget(
   target: Target | undefined,
   users: readonly Omit<ConditionFacts, "target">[],

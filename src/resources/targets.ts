@@ -94,9 +94,8 @@ export async function openSharedTargets(options: {
     /** Creates or replaces the target. */
     put: (input: TargetInput, ifMatch?: string) =>
       registry.put(targets, (draft) => {
-        const known = draft.find(targets, input.name, tenantOf(input));
-        checkIfMatch(ifMatch, known);
-        return { pending: put(draft, input), isNew: known === undefined };
+        checkIfMatch(ifMatch, draft.find(targets, input.name, tenantOf(input)));
+        return put(draft, input);
       }),
     change: (name: string, tenantId: string, change: TargetChange, ifMatch?: string) =>
       registry.changeOne(targets, (draft) => {
@@ -141,23 +140,18 @@ const TARGETS: Resource<SharedTarget> = {
   noun: "target",
   format: 1,
   read({ id, tenantId, data }) {
-    const { settings, managedBy } = JSON.parse(data) as Kept;
+    const { settings, managedBy } = JSON.parse(data) as { settings: object; managedBy: ManagedBy };
     return { tenantId, input: { ...settings, name: id, tenant_id: tenantId }, managedBy };
   },
-  write({ input, managedBy }) {
-    const { name: _, tenant_id: __, ...settings } = input;
-    return { data: JSON.stringify({ settings, managedBy } satisfies Kept) };
-  },
-  show({ input, managedBy }) {
-    const { name: _, tenant_id: __, ...settings } = input;
-    return { ...settings, managed_by: managedBy };
-  },
+  write: ({ input, managedBy }) => ({ data: JSON.stringify({ settings: settingsIn(input), managedBy }) }),
+  show: ({ input, managedBy }) => ({ ...settingsIn(input), managed_by: managedBy }),
   keyOf: ({ tenantId, input }) => ({ tenantId, id: input.name }),
 };
 
-interface Kept {
-  settings: Omit<TargetInput, "name" | "tenant_id">;
-  managedBy: ManagedBy;
+/** Without the fields that the record has itself. */
+function settingsIn(input: TargetInput): object {
+  const { name: _, tenant_id: __, ...settings } = input;
+  return settings;
 }
 
 function toTarget(input: TargetInput, managedBy: ManagedBy): SharedTarget {

@@ -1,15 +1,17 @@
 import type { Clock } from "../model/clock.ts";
 import {
+  QuotasInput,
   toContact,
   type ContactInput,
-  type QuotasInput,
   type Tenant,
   type TenantInput,
   type TenantSettings,
 } from "../model/tenant.ts";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField, PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
-import { presentRetention, readRetention } from "../model/retention.ts";
+import { presentRetention } from "../model/retention.ts";
+import { toCodeNames, toWireNames } from "../model/names.ts";
+import { fillIn } from "../model/shape.ts";
 import type { ManagedBy } from "../model/subscription.ts";
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
@@ -64,19 +66,13 @@ export async function openTenants(options: {
 
   function toTenant(input: TenantInput, managedBy: ManagedBy, known: Tenant | undefined): Tenant {
     const at = clock.wall();
-    const quotas = input.quotas ?? {};
     return {
       id: input.id,
       name: input.name ?? input.id,
       contactEmail: input.contact_email ?? undefined,
       contacts: checkContacts(input.contacts ?? []),
-      quotas: {
-        subscriptions: quotas.subscriptions ?? undefined,
-        eventsPerMinute: quotas.events_per_minute ?? undefined,
-        openDeliveries: quotas.open_deliveries ?? undefined,
-        storedBytes: quotas.stored_bytes ?? undefined,
-      },
-      retention: readRetention(input.retention ?? {}),
+      quotas: toCodeNames(input.quotas ?? {}),
+      retention: toCodeNames(input.retention ?? {}),
       status: input.status ?? "active",
       isErasing: false,
       managedBy,
@@ -126,7 +122,7 @@ export async function openTenants(options: {
       registry.put(tenants, async (draft) => {
         const known = await findKnown(draft, input.id);
         checkExpected(tenants, known, ifMatch);
-        return { pending: draft.put(tenants, toTenant(input, "api", known?.thing)), isNew: known === undefined };
+        return draft.put(tenants, toTenant(input, "api", known?.thing));
       }),
     /** Settings that are not given stay unchanged, each quota and each time separately. */
     change: (id: string, change: TenantSettings, ifMatch?: string) =>
@@ -192,14 +188,14 @@ const TENANTS: Resource<Tenant> = {
 type Kept = Partial<Omit<Tenant, "id" | "isErasing" | "createdAt" | "updatedAt">> & { erasing?: boolean };
 
 function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
-  const { erasing: isErasing = false, quotas = {}, ...kept } = JSON.parse(data) as Kept;
-  return { ...UNSET, name: id, ...kept, id, quotas: { ...UNSET.quotas, ...quotas }, isErasing, createdAt, updatedAt };
+  const { erasing: isErasing = false, ...kept } = JSON.parse(data) as Kept;
+  return { ...UNSET, name: id, ...kept, id, isErasing, createdAt, updatedAt };
 }
 
 const UNSET: Pick<Tenant, "contactEmail" | "contacts" | "quotas" | "retention" | "status" | "managedBy"> = {
   contactEmail: undefined,
   contacts: [],
-  quotas: { subscriptions: undefined, eventsPerMinute: undefined, openDeliveries: undefined, storedBytes: undefined },
+  quotas: {},
   retention: {},
   status: "active",
   managedBy: "api",
@@ -221,16 +217,9 @@ function settingsOf({ id, name, contactEmail, contacts, status }: Omit<Tenant, "
 function checkContacts(contacts: readonly ContactInput[]): readonly ContactInput[] {
   const at = contacts.findIndex((contact) => toContact(contact) === undefined);
   if (at < 0) return contacts;
-  throw new PosthornError("invalid_field", `contacts[${at}]: give one of email, phone and url, and only one.`, {
-    field: "contacts",
-  });
+  throw invalidField("contacts", `contacts[${at}]: give one of email, phone and url, and only one.`);
 }
 
 export function quotasOf({ quotas }: Pick<Tenant, "quotas">): Required<QuotasInput> {
-  return {
-    subscriptions: quotas.subscriptions ?? null,
-    events_per_minute: quotas.eventsPerMinute ?? null,
-    open_deliveries: quotas.openDeliveries ?? null,
-    stored_bytes: quotas.storedBytes ?? null,
-  };
+  return fillIn(QuotasInput.properties, toWireNames(quotas));
 }

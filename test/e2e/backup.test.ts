@@ -18,7 +18,7 @@ import { LAUNCHER } from "../support/run-cli.ts";
 import { runCommand } from "../support/run-command.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { readStoreFacts } from "../support/store-facts.ts";
-import { verifySeed } from "../support/verify-signature.ts";
+import { verifyPlain } from "../support/verify-signature.ts";
 
 let here: CommandLine;
 let there: CommandLine;
@@ -137,7 +137,7 @@ describe("posthorn backup", () => {
       await second.api.post("/api/v1/events", { event_type: "order.created", payload: { id: 2 } });
       const [, arrived] = await sink.received(2);
       expect(arrived?.headers["authorization"]).toBe(`Bearer ${auth.token}`);
-      expect(arrived?.headers["x-webhook-signature"]).toBe(verifySeed(secret, arrived?.body));
+      expect(arrived?.headers["x-webhook-signature"]).toBe(verifyPlain(secret, arrived?.body));
       expect((await second.api.get("/readyz")).status).toBe(200);
     } finally {
       await sink.close();

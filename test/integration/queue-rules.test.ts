@@ -173,7 +173,7 @@ describe("a message that comes again", () => {
       url: sink.url,
       events: ["webhook.filtered"],
       event_filter: { data: { n: 5 } },
-      retry_policy: "proxy",
+      retry_policy: "short",
     });
     for (const name of ["unmatched", "filtered"]) {
       await addSource(name, { acknowledge: "delivered" });
@@ -293,7 +293,7 @@ async function countHeldInQueue(isChecked: boolean): Promise<{ most: number; hel
   const { broker, gateway, sink, addSource } = await openWorld();
   sink.answerWith({ status: 503 });
   const health = isChecked ? { health_url: `${sink.url}/healthz`, health_interval_s: 0.1 } : {};
-  await gateway.subscribe({ name: "home", url: sink.url, retry_policy: "proxy", failures_to_open: 1, ...health });
+  await gateway.subscribe({ name: "home", url: sink.url, retry_policy: "short", failures_to_open: 1, ...health });
   if (!isChecked) await gateway.webhook("shop", "{}");
   await until(async () => {
     gateway.moveClock(1000);
@@ -322,7 +322,7 @@ describe("a source whose target is in QUEUE", () => {
     const far = { health: { status: 503, body: "" } };
     sink.answerWith(({ method }) => (method === "GET" ? far.health : { status: 200 }));
     const health = { health_url: `${sink.url}/healthz`, health_interval_s: 3600 };
-    await gateway.subscribe({ name: "home", url: sink.url, retry_policy: "proxy", ...health });
+    await gateway.subscribe({ name: "home", url: sink.url, retry_policy: "short", ...health });
     const healthOf = async () => (await gateway.get("/api/v1/targets/home")).json;
     await until(async () => (await healthOf())["health"] === "error");
     for (let n = 0; n < 5; n++) broker.queue("vps").send("{}", { id: `m${n}`, headers: JSON_TYPE });

@@ -51,7 +51,7 @@ async function openWorld(makers: PartMakers = {}) {
     health_interval_s: 0.1,
     successes_to_close: 1,
     drain_within_s: 0,
-    retry_policy: "proxy",
+    retry_policy: "short",
     fallback: "home-queue",
   };
   const queue = { name: "home-queue", kind: "file-queue", events: [], destination: { path } };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const ENV = { AMQP_URL: "amqp://127.0.0.1:1/" };
-const HOME = { name: "home", url: "http://127.0.0.1:9/", events: ["*"], retry_policy: "proxy" };
+const HOME = { name: "home", url: "http://127.0.0.1:9/", events: ["*"], retry_policy: "short" };
 const HOUSE = { name: "house", url: "http://127.0.0.1:9/" };
 const sourceTo = (target: string, more: object = {}) => ({
   name: "bus",

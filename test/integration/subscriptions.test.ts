@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openReadConnection } from "../../src/store/sqlite/connection.ts";
 import { until } from "../support/api-client.ts";
-import { verifySeed } from "../support/verify-signature.ts";
+import { verifyPlain } from "../support/verify-signature.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
@@ -154,7 +154,7 @@ describe("subscriptions", () => {
     const before = sink.requests.length;
     await gateway.publish({ event_type: "signed.event", payload: { n: 1 } });
     const request = (await sink.received(before + 1)).at(-1);
-    expect(request?.headers["x-webhook-signature"]).toBe(verifySeed(secret, request?.body));
+    expect(request?.headers["x-webhook-signature"]).toBe(verifyPlain(secret, request?.body));
   });
 
   it("have names that are unique in their tenant", async () => {

@@ -46,8 +46,8 @@ targets:
     health_interval_s: 1
 ${more}
 subscriptions:
-  - { name: orders, url: "${url}/orders", target: home, events: [webhook.orders], retry_policy: proxy }
-  - { name: leads, url: "${url}/leads", target: home, events: [webhook.leads], retry_policy: proxy }
+  - { name: orders, url: "${url}/orders", target: home, events: [webhook.orders], retry_policy: short }
+  - { name: leads, url: "${url}/leads", target: home, events: [webhook.leads], retry_policy: short }
 `;
 }
 
@@ -323,9 +323,9 @@ subscriptions:
     const gateway = await openGateway();
     const url = "https://example.com/webhook/x";
     const made = await gateway.subscribe({ name: "a", url, target: "n8n" });
-    expect(made).toMatchObject({ target: "n8n", health_url: null, retry_policy: "proxy" });
+    expect(made).toMatchObject({ target: "n8n", health_url: null, retry_policy: "short" });
     expect(await target(gateway, "a")).toMatchObject({ health_url: "https://example.com/healthz/readiness" });
-    const own = { retry_policy: "dairy", health_url: "https://example.com/up" };
+    const own = { retry_policy: "few", health_url: "https://example.com/up" };
     expect(await gateway.subscribe({ name: "b", url, target: "n8n", ...own })).toMatchObject(own);
     expect(await target(gateway, "b")).toMatchObject({ health_url: "https://example.com/up" });
   });

@@ -3,7 +3,7 @@ import { until, type Answer } from "../support/api-client.ts";
 import { checkOwnEnvelope } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
-import { verifySeed } from "../support/verify-signature.ts";
+import { verifyPlain } from "../support/verify-signature.ts";
 
 describe("a test delivery", () => {
   let gateway: TestGateway;
@@ -49,7 +49,7 @@ describe("a test delivery", () => {
     const [request, ...others] = sink.requests.slice(before);
     expect(others).toEqual([]);
     expect(request?.headers).toMatchObject({ "x-webhook-event": "test.event", "webhook-id": json["event_id"] });
-    expect(request?.headers["x-webhook-signature"]).toBe(verifySeed(subscription.secret, request?.body));
+    expect(request?.headers["x-webhook-signature"]).toBe(verifyPlain(subscription.secret, request?.body));
     const body = JSON.parse(String(request?.body)) as { data: { test: boolean; timestamp: string } };
     expect(checkOwnEnvelope(body)).toBeUndefined();
     const { data } = body;

@@ -63,7 +63,7 @@ export function drawSubscription(chance: Chance, name: string, tenantId: string)
     tenant_id: tenantId,
     url: `https://${name}.example.com/hook`,
     events: chance.isTrue(0.6) ? [chance.pick(["#", "*"])] : [chance.pick(Object.keys(PATTERNS))],
-    retry_policy: chance.pick(["standard", "dairy", "proxy", "smartsheet", { delays_s: [1, 10, 60, 600] }]),
+    retry_policy: chance.pick(["standard", "few", "short", "bursts", { delays_s: [1, 10, 60, 600] }]),
     timeout: chance.pick([1, 5, 30]),
     concurrency: chance.pick([1, 2, 8, 32]),
     ordered,

@@ -7,7 +7,6 @@ import {
   hashData,
   hashEntry,
   textOfMark,
-  writeEntry,
   type AuditEntry,
   type AuditMark,
   type AuditRow,
@@ -34,7 +33,7 @@ export function buildChain(wishes: readonly Wish[], sign = KEY.sign): Chain {
   for (const [index, { act = "target.update", tenantId = null, says }] of wishes.entries()) {
     const seq = index + 1;
     const data = says === undefined ? undefined : canonicalJson({ salt: `s${seq}`, details: says });
-    const entry = writeEntry({
+    const entry = canonicalJson({
       v: 1,
       seq,
       at: 1000 + seq,

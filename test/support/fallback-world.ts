@@ -72,7 +72,7 @@ export async function openFallbackWorld(
           health_url: `${target.url}/healthz`,
           health_interval_s: 0.1,
           successes_to_close: 2,
-          retry_policy: "proxy",
+          retry_policy: "short",
           forward_headers: ["*", "authorization"],
           fallback: "home-queue",
           ...forward,

@@ -45,7 +45,7 @@ export function hasten(yaml: string, variable = "N8N_URL"): string {
 targets:
   - { name: n8n-at-home, preset: n8n, url: "\${${variable}}", health_interval_s: 0.2, idle_wait_s: 0.2 }
 `;
-  return yaml.replaceAll("target: n8n\n", "target: n8n-at-home\n").replace("retry_policy: proxy", policy) + target;
+  return yaml.replaceAll("target: n8n\n", "target: n8n-at-home\n").replace("retry_policy: short", policy) + target;
 }
 
 /** What `.env` holds. */

@@ -1,7 +1,7 @@
 import { verify as verifyEd25519, createPublicKey } from "node:crypto";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
-import { verifySeed } from "./verify-signature.ts";
+import { verifyPlain } from "./verify-signature.ts";
 
 /** What a destination received. */
 export interface Received {
@@ -30,7 +30,7 @@ export function findSeedSecret<Name extends string>(
   header = "x-webhook-signature",
 ): Name | undefined {
   const names = Object.keys(secrets) as Name[];
-  return names.find((name) => verifySeed(secrets[name], received.body) === received.headers[header]);
+  return names.find((name) => verifyPlain(secrets[name], received.body) === received.headers[header]);
 }
 
 /** With nothing but the public key, as a receiver has it. */

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 
 /** As a receiver computes it, independently of the gateway's own code: keyed with the secret's text as it is shown. */
-export function verifySeed(secret: string, body: Uint8Array | undefined): string {
+export function verifyPlain(secret: string, body: Uint8Array | undefined): string {
   return `sha256=${createHmac("sha256", secret)
     .update(body ?? "")
     .digest("hex")}`;

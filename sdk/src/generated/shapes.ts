@@ -718,7 +718,7 @@ export interface Subscription {
   /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown */
   ed25519: boolean;
   /** A named policy, or the waits in seconds between one attempt and the next */
-  retry_policy?: "standard" | "dairy" | "proxy" | "smartsheet" | {
+  retry_policy?: "standard" | "few" | "short" | "bursts" | {
     delays_s: number[];
   } | undefined;
   /** Retries after the first attempt */
@@ -899,7 +899,7 @@ export interface SubscriptionInput {
   /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
   ed25519?: boolean | undefined;
   /** A named policy, or the waits in seconds between one attempt and the next */
-  retry_policy?: "standard" | "dairy" | "proxy" | "smartsheet" | {
+  retry_policy?: "standard" | "few" | "short" | "bursts" | {
     delays_s: number[];
   } | undefined;
   /** Retries after the first attempt */
@@ -1196,7 +1196,7 @@ export interface SubscriptionChange {
   /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
   ed25519?: boolean | undefined;
   /** A named policy, or the waits in seconds between one attempt and the next */
-  retry_policy?: "standard" | "dairy" | "proxy" | "smartsheet" | {
+  retry_policy?: "standard" | "few" | "short" | "bursts" | {
     delays_s: number[];
   } | undefined;
   /** Retries after the first attempt */

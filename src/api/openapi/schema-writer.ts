@@ -36,8 +36,10 @@ export function createSchemaWriter() {
 /** Simplifies a schema, because people read it. */
 function simplify(schema: Doc.Json): Doc.Json {
   const { anyOf, patternProperties, ...rest } = schema;
-  if (Array.isArray(anyOf) && anyOf.every((one: Doc.Json) => "const" in one)) {
-    return { ...rest, enum: anyOf.map((one: Doc.Json) => one["const"]) };
+  if (Array.isArray(anyOf)) {
+    const shown = anyOf.filter((one: Doc.Json) => one["deprecated"] !== true);
+    if (shown.length < anyOf.length) return simplify({ ...rest, anyOf: shown });
+    if (anyOf.every((one: Doc.Json) => "const" in one)) return { ...rest, enum: anyOf.map((one: Doc.Json) => one["const"]) };
   }
   if (Object.keys(patternProperties ?? {}).join() === "^.*$") {
     return { ...rest, additionalProperties: Object.values(patternProperties as Doc.Json)[0] };

@@ -26,6 +26,8 @@ interface Shape {
   readonly type?: string;
   readonly anyOf?: readonly Shape[];
   readonly const?: unknown;
+  readonly deprecated?: boolean;
+  readonly pattern?: string;
   readonly items?: Shape;
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly patternProperties?: Readonly<Record<string, Shape>>;
@@ -65,7 +67,7 @@ function flagsInside(field: string, { properties = {} }: Shape, prefix: string, 
 }
 
 function createFlag(field: string, shape: Shape, exception: Exception, isNew: boolean): Flag {
-  const { type, label, name, choices, limits, ...kind } = kindOf(field, shape);
+  const { type, label, name, choices, limits, earlierNames, ...kind } = kindOf(field, shape);
   const isNullable = kind.isNullable || exception.isRemovable === true;
   const help = exception.help ?? toHelp(shape, { type, isNullable, isNew });
   if (type === "boolean" && exception.read === undefined) {
@@ -73,6 +75,11 @@ function createFlag(field: string, shape: Shape, exception: Exception, isNew: bo
   }
   const option = new Option(exception.flag ?? `--${name} <${label}>`, help);
   if (choices !== undefined) option.choices(isNullable ? [...choices, "none"] : choices);
+  const { parseArg } = option;
+  // Accepted, and not in the help.
+  if (earlierNames !== undefined) {
+    option.argParser((given, all) => (earlierNames.test(given) ? given : parseArg?.(given, all)));
+  }
   return { options: [option], field, read: orNone(isNullable, createReader(type, exception, limits)) };
 }
 
@@ -102,18 +109,27 @@ interface Kind {
   label: string;
   isNullable: boolean;
   choices?: readonly string[] | undefined;
+  /** Accepted beside the choices. */
+  earlierNames: RegExp | undefined;
   limits: { min: number; max?: number };
 }
 
 function kindOf(field: string, shape: Shape): Kind {
-  const all = alternativesOf(shape);
+  const all = alternativesOf(shape).filter(({ deprecated }) => deprecated !== true);
+  const earlier = alternativesOf(shape).find(({ deprecated }) => deprecated === true)?.pattern;
+  const earlierNames = earlier === undefined ? undefined : new RegExp(earlier);
   const isNullable = all.some(({ type }) => type === "null");
   const given = all.filter(({ type }) => type !== "null");
   const [first = {}] = given;
   const isSeconds = field.endsWith("_s") || /^seconds\b/i.test(shape.description ?? "");
   const name = toKebab(field.replace(/_s$/, ""));
   const word = name.split("-").at(-1) ?? name;
-  const plain = { name, isNullable, limits: { min: first.minimum ?? 0, ...(first.maximum && { max: first.maximum }) } };
+  const plain = {
+    name,
+    isNullable,
+    earlierNames,
+    limits: { min: first.minimum ?? 0, ...(first.maximum && { max: first.maximum }) },
+  };
   const literals = given.flatMap(({ const: value }) => (typeof value === "string" ? [value] : []));
   if (given.some(({ type }) => type === "boolean")) return { ...plain, type: "boolean", label: "" };
   if (literals.length > 0 && given.some(({ type }) => type === "array")) {

@@ -53,11 +53,11 @@ export function buildRequest(
   const contentType = destination.wantsPlainJson && SOME_JSON.test(ownType) ? JSON_TYPE : ownType;
   const startedAtS = Math.floor(startedAt / 1000);
   const eventId = event.originId ?? event.id;
-  const { seed, next, standard } = prepared.signer.sign(eventId, startedAtS, body);
+  const { plain, next, standard } = prepared.signer.sign(eventId, startedAtS, body);
   const isTraced = (attempt.trace ?? event.trace) !== undefined;
   // All values that users or senders chose were checked, here or in `prepare`; the rest is built here.
   const own =
-    `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
+    `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${plain}\r\n` +
     `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}` +
     `${HOPS_HEADER}: ${(event.hops ?? 0) + 1}\r\n${isTraced ? traceLines(attempt) : ""}`;
   const url = parts?.url ?? (prepared.hasSource ? expandUrl(destination.url, event.source) : destination.url);

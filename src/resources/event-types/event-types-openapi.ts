@@ -1,6 +1,6 @@
 import { Value } from "typebox/value";
 import { type EventType, type EventTypeVersion, EventTypeInput } from "../../model/event-type.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, type PosthornError } from "../../model/errors.ts";
 import { parsePointer } from "../../model/json.ts";
 
 /** The registry as an OpenAPI 3.1 document: each event type is a webhook, its latest schema the request's body. */
@@ -192,5 +192,5 @@ function isObject(value: unknown): value is Json {
 }
 
 function invalid(field: string, message: string): PosthornError {
-  return new PosthornError("invalid_field", `${field} ${message}.`, { field });
+  return invalidField(field, `${field} ${message}.`);
 }

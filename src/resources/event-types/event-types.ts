@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import {
   checkEventTypeInput,
   compareVersions,
@@ -13,7 +13,7 @@ import {
 import type { ManagedBy } from "../../model/subscription.ts";
 import { checkExpected, declare, rejectManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
-import { checkIfMatch, type Entry, type Resource, type LiveRecord } from "../resource.ts";
+import { checkIfMatch, type Entry, type Resource } from "../resource.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
 import { matchesPattern, parsePattern, type Pattern } from "../../model/pattern.ts";
 import type { EventTypeSchema } from "../../sandbox/templates/templates.ts";
@@ -50,9 +50,8 @@ export async function openEventTypes(options: EventTypesOptions) {
   }
 
   /** The first check, because a value that is nested too deeply cannot even be compared. */
-  function refuseWrong(input: EventTypeInput): void {
-    const [problem] = checkEventTypeInput(input);
-    if (problem !== undefined) throw invalid(problem.field, problem.message);
+  function rejectWrong(input: EventTypeInput): void {
+    for (const { field, message } of checkEventTypeInput(input)) throw invalid(field, message);
   }
 
   async function examineVersions(input: EventTypeInput, known: EventType | undefined): Promise<void> {
@@ -74,12 +73,12 @@ export async function openEventTypes(options: EventTypesOptions) {
     known: Entry<EventType> | undefined,
     managedBy: ManagedBy,
   ): Promise<EventType> {
-    refuseWrong(input);
+    rejectWrong(input);
     await examineVersions(input, known?.thing);
     return toEventType(input, known?.thing, managedBy, clock.wall());
   }
 
-  function refuseTooMany(draft: Draft, added: number): void {
+  function rejectTooMany(draft: Draft, added: number): void {
     if (added === 0) return;
     const { length } = draft.list(types);
     if (length + added <= MAX_EVENT_TYPES) return;
@@ -89,7 +88,7 @@ export async function openEventTypes(options: EventTypesOptions) {
   async function put(draft: Draft, input: EventTypeInput): Promise<Pending<EventType>> {
     const known = draft.find(types, input.name);
     rejectManaged(types, known);
-    refuseTooMany(draft, known === undefined ? 1 : 0);
+    rejectTooMany(draft, known === undefined ? 1 : 0);
     return draft.put(types, await build(input, known, "api"));
   }
 
@@ -119,10 +118,9 @@ export async function openEventTypes(options: EventTypesOptions) {
       }),
     /** Creates or replaces the event type. */
     put: (input: EventTypeInput, ifMatch?: string): Promise<Put<EventType>> =>
-      registry.put(types, async (draft) => {
-        const known = draft.find(types, input.name);
-        checkIfMatch(ifMatch, known);
-        return { pending: await put(draft, input), isNew: known === undefined };
+      registry.put(types, (draft) => {
+        checkIfMatch(ifMatch, draft.find(types, input.name));
+        return put(draft, input);
       }),
     change: (name: string, change: EventTypeChange, ifMatch?: string) =>
       changeInput(name, ifMatch, (current) => {
@@ -159,7 +157,7 @@ export async function openEventTypes(options: EventTypesOptions) {
         const plan = { created: [] as string[], updated: [] as string[], unchanged: [] as string[] };
         for (const input of inputs) {
           const { name } = input;
-          refuseWrong(input);
+          rejectWrong(input);
           const known = draft.find(types, name);
           const merged = known === undefined ? input : mergeImport(toInput(known.thing), input);
           if (known !== undefined && isSameInput(known.thing, merged)) {
@@ -170,7 +168,7 @@ export async function openEventTypes(options: EventTypesOptions) {
           built.push(await build(merged, known, "api").catch((error: unknown) => throwNamed(error, name)));
           (known === undefined ? plan.created : plan.updated).push(name);
         }
-        refuseTooMany(draft, dryRun ? 0 : plan.created.length);
+        rejectTooMany(draft, dryRun ? 0 : plan.created.length);
         if (!dryRun) for (const type of built) draft.put(types, type);
         return plan;
       }),
@@ -180,18 +178,20 @@ export async function openEventTypes(options: EventTypesOptions) {
         id: input.name,
         build: (known: Entry<EventType> | undefined) => build(input, known, "config"),
       }));
-      refuseTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
+      rejectTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
       const left = await declare(draft, types, things, toFormer);
       return left.map(({ id }) => id).sort();
     },
   };
 }
 
+type Kept = Omit<EventType, "name" | "createdAt" | "updatedAt">;
+
 const EVENT_TYPES: Resource<EventType> = {
   kind: "event_type",
   noun: "event type",
   format: 1,
-  read: fromRecord,
+  read: ({ id, data, createdAt, updatedAt }) => ({ ...(JSON.parse(data) as Kept), name: id, createdAt, updatedAt }),
   // Without the fields that the record has itself.
   write: (type) => ({ data: JSON.stringify({ ...type, name: undefined, createdAt: undefined, updatedAt: undefined }) }),
   keyOf: ({ name }) => ({ id: name }),
@@ -260,27 +260,6 @@ function mergeImport(current: EventTypeInput, imported: EventTypeInput): EventTy
   return merged;
 }
 
-type Kept = Omit<EventType, "name" | "createdAt" | "updatedAt">;
-
-function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): EventType {
-  const kept = JSON.parse(data) as Kept;
-  return {
-    name: id,
-    description: kept.description,
-    producer: kept.producer,
-    consumers: kept.consumers,
-    status: kept.status,
-    deprecatedAt: kept.deprecatedAt,
-    replacedBy: kept.replacedBy,
-    enforce: kept.enforce,
-    mask: kept.mask ?? [],
-    versions: kept.versions,
-    managedBy: kept.managedBy,
-    createdAt,
-    updatedAt,
-  };
-}
-
 function isSameInput(known: EventType, merged: EventTypeInput): boolean {
   return isSame(toInput(known), toInput(toEventType(merged, known, known.managedBy, 0)));
 }
@@ -290,7 +269,7 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 function invalid(field: string, message: string): PosthornError {
-  return new PosthornError("invalid_field", `${field} ${message}.`, { field });
+  return invalidField(field, `${field} ${message}.`);
 }
 
 function throwNamed(error: unknown, name: string): never {

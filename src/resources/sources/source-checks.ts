@@ -1,7 +1,7 @@
 import { Value } from "typebox/value";
 import type { Clock, Random } from "../../model/clock.ts";
 import { MASK, HEADER_SECRET, TEXT_SECRET, type SecretForm, setSecrets } from "../../model/secrets.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { describeSchemaError } from "../../model/shape.ts";
 import {
   GENERIC_KIND,
@@ -11,7 +11,7 @@ import {
   type SourceKindRules,
   checkSourceInput,
 } from "../../model/source.ts";
-import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { problemsOf, checksOf, type FieldProblem } from "../../model/subscription-rules.ts";
 import { isCredentialOption, type SourceState, type SourceRecord } from "./source-record.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
 import { checkNamedTarget } from "../../model/hold-rules.ts";
@@ -29,12 +29,15 @@ export function createSourceInputs(options: {
   const newSecretId = () => `sec_${encode(9, "hex")}`;
 
   function check(input: SourceInput, known: SourceState | undefined): void {
-    rejectProblems([
-      ...checkSourceInput(input),
-      ...checkKind(input, known),
-      ...checkMasked(input, known),
-      ...checkTokens(input),
+    const { auth, path_token: pathToken } = input;
+    const problems = [...checkSourceInput(input), ...checkKind(input, known)];
+    const tokens = problemsOf([
+      ["auth.token", auth?.token === MASK && known?.auth === undefined && NOTHING_MASKED],
+      ["path_token", pathToken === MASK && known?.pathToken === undefined && NOTHING_MASKED],
+      ["auth.token", findTokenProblem(auth?.token, HEADER_SECRET)],
+      ["path_token", findTokenProblem(pathToken, TEXT_SECRET)],
     ]);
+    rejectProblems([...problems, ...tokens]);
   }
 
   function checkKind(input: SourceInput, known: SourceState | undefined): FieldProblem[] {
@@ -43,19 +46,23 @@ export function createSourceInputs(options: {
     if (kind === undefined) {
       return [{ field: "kind", message: `"${name}" is unknown; choose from ${[...kinds.keys()].sort().join(", ")}` }];
     }
-    const secrets = input.secrets ?? known?.secrets ?? [];
+    const isUnverified = kind.needsSecret && (input.secrets ?? known?.secrets ?? []).length === 0;
+    const isMarkless = input.refuse_replays === true && kind.replayMark === undefined;
     const options = restoreOptions(input.options, known);
-    const problems = [...checkOptions(kind, options), ...checkTheirForm(input, known, secretFormOf(kind, options))];
     if (typeof input.manifest === "object" && input.manifest !== null) kind.checkManifest?.(input.manifest);
-    if (kind.needsSecret && secrets.length === 0) {
-      problems.push({ field: "secrets", message: `a source of the kind ${name} verifies with a secret; give it` });
-    }
-    if (input.refuse_replays === true && kind.replayMark === undefined) {
-      const able = [...kinds.values()].filter(({ replayMark }) => replayMark !== undefined).map((one) => one.name);
-      const message = `a request of the kind ${name} cannot be recognised by its signature; this setting is for ${able.sort().join(", ")}`;
-      problems.push({ field: "refuse_replays", message });
-    }
-    return problems;
+    const able = [...kinds.values()].filter(({ replayMark }) => replayMark !== undefined).map((one) => one.name);
+    return [
+      ...checkOptions(kind, options),
+      ...checkTheirForm(input, known, secretFormOf(kind, options)),
+      ...problemsOf([
+        ["secrets", isUnverified && `a source of the kind ${name} verifies with a secret; give it`],
+        [
+          "refuse_replays",
+          isMarkless &&
+            `a request of the kind ${name} cannot be recognised by its signature; this setting is for ${able.sort().join(", ")}`,
+        ],
+      ]),
+    ];
   }
 
   /** With another kind or other options, stored secrets may have the wrong form. */
@@ -92,8 +99,6 @@ export function createSourceInputs(options: {
   }
 
   return {
-    /** Throws `invalid_field` when the input cannot be accepted. */
-    check,
     /** Checks a secret that is added to a source. */
     checkSecret(secret: string, known: SourceState): void {
       const problems = [
@@ -102,6 +107,8 @@ export function createSourceInputs(options: {
       ];
       rejectProblems(problems.map(({ message }) => ({ field: "secret", message })));
     },
+    /** Throws `invalid_field` when the input cannot be accepted. */
+    check,
     toState: build,
     /** The same for the configuration, which contains its secrets again at each start. */
     toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState {
@@ -121,8 +128,10 @@ export function createSourceInputs(options: {
     newSecret(known: SourceState): string {
       const made = secretFormOf(kindOf(known), known.options).create(random, known.secrets[0]?.secret);
       if (made !== undefined) return made;
-      const message = `only the provider can create a secret of the kind ${known.shown.kind}; give it`;
-      throw new PosthornError("invalid_field", `secret: ${message}`, { field: "secret" });
+      throw invalidField(
+        "secret",
+        `secret: only the provider can create a secret of the kind ${known.shown.kind}; give it`,
+      );
     },
     newSecretId,
   };
@@ -159,29 +168,15 @@ function tokenOf({ token }: { token: string }, known: SourceState | undefined): 
   return token === MASK ? (known?.auth?.token ?? token) : token;
 }
 
-function checkMasked({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
-  const message = `${MASK} stands for a stored value, and there is none; give the value itself`;
-  const problems: FieldProblem[] = [];
-  if (auth?.token === MASK && known?.auth === undefined) problems.push({ field: "auth.token", message });
-  if (pathToken === MASK && known?.pathToken === undefined) problems.push({ field: "path_token", message });
-  return problems;
-}
-
-function checkTokens({ auth, path_token: pathToken }: SourceInput): FieldProblem[] {
-  return [...checkToken("auth.token", auth?.token, HEADER_SECRET), ...checkToken("path_token", pathToken, TEXT_SECRET)];
-}
+const NOTHING_MASKED = `${MASK} stands for a stored value, and there is none; give the value itself`;
 
 /** A masked token stands for the stored one. */
-function checkToken(field: string, token: string | boolean | null | undefined, form: SecretForm): FieldProblem[] {
-  const message = typeof token !== "string" || token === MASK ? undefined : form.findProblem(token);
-  return message === undefined ? [] : [{ field, message }];
+function findTokenProblem(token: string | boolean | null | undefined, form: SecretForm): string | undefined {
+  return typeof token !== "string" || token === MASK ? undefined : form.findProblem(token);
 }
 
 function checkSecrets(form: SecretForm, secrets: readonly string[]): FieldProblem[] {
-  return secrets.flatMap((secret, index) => {
-    const message = form.findProblem(secret);
-    return message === undefined ? [] : [{ field: `secrets[${index}]`, message }];
-  });
+  return problemsOf(checksOf("secrets", secrets, form.findProblem));
 }
 
 function secretFormOf(kind: SourceKindRules | undefined, options: Readonly<Record<string, unknown>>): SecretForm {
@@ -196,7 +191,7 @@ export function rejectForeign(entry: Entry<SourceRecord>, tenantId: string | und
 
 export function rejectOtherTenant(given: string | undefined, owner: string): void {
   if (given === undefined || given === owner) return;
-  rejectProblems([{ field: "tenant_id", message: `it belongs to ${owner} and cannot be changed` }], ".");
+  throw invalidField("tenant_id", `tenant_id: it belongs to ${owner} and cannot be changed.`);
 }
 
 /** A declared name gets its webhooks. Those of `*` belong to another tenant, which must not lose them. */
@@ -223,8 +218,7 @@ export function rejectBound(kind: SourceKindRules | undefined, bound: string | u
 /** Permission to create a source is not permission to read files of this machine. */
 export function rejectPath(manifest: SourceInput["manifest"], known: SourceInput["manifest"]): void {
   if (typeof manifest !== "string" || manifest === known) return;
-  const message = "a path is allowed only in posthorn.yaml; give the document itself";
-  rejectProblems([{ field: "manifest", message }]);
+  throw invalidField("manifest", "manifest: a path is allowed only in posthorn.yaml; give the document itself");
 }
 
 /** `targets`: the names of all targets of its tenant. */

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Clock, startRounds } from "../../model/clock.ts";
 import {
   GENERIC_KIND,
   type Source,
   type SourceKindRules,
   type HiddenTexts,
-  type Place,
+  type RequestField,
   type SourceGate,
   SourceInput,
 } from "../../model/source.ts";
@@ -104,21 +105,26 @@ interface StoredSettings extends Omit<Shown, "name"> {
   ownQueue?: string;
 }
 
-type Hidden = Pick<SourceState, "auth" | "options" | "pathToken" | "secrets" | "declaredSecrets">;
+type Hidden = Omit<SourceState, "shown">;
+
+const NOTHING: Hidden = {
+  auth: undefined,
+  options: {},
+  pathToken: undefined,
+  secrets: [],
+  declaredSecrets: undefined,
+};
 
 export function writeState(state: SourceState, managedBy: ManagedBy, box: SecretBox): string {
   const { shown, ...hidden } = state;
   const { name: _, ...rest } = shown;
-  const isPlain =
-    hidden.auth === undefined &&
-    hidden.pathToken === undefined &&
-    hidden.secrets.length === 0 &&
-    Object.keys(hidden.options).length === 0;
-  if (isPlain) return JSON.stringify({ ...rest, managedBy } satisfies StoredSettings);
-  const sealed = Buffer.from(box.seal(JSON.stringify(hidden satisfies Hidden), ownerOf(shown))).toString("base64");
-  const ownQueue = findOwnQueue(state);
-  const shownQueue = ownQueue === undefined ? {} : { ownQueue };
-  return JSON.stringify({ ...rest, managedBy, sealed, ...shownQueue } satisfies StoredSettings);
+  const settings: StoredSettings = { ...rest, managedBy };
+  if (!isDeepStrictEqual({ ...hidden, declaredSecrets: undefined }, NOTHING)) {
+    settings.sealed = Buffer.from(box.seal(JSON.stringify(hidden), ownerOf(shown))).toString("base64");
+    const ownQueue = findOwnQueue(state);
+    if (ownQueue !== undefined) settings.ownQueue = ownQueue;
+  }
+  return JSON.stringify(settings);
 }
 
 function findOwnQueue({ shown: { kind = "" }, options }: SourceState): string | undefined {
@@ -129,20 +135,8 @@ function findOwnQueue({ shown: { kind = "" }, options }: SourceState): string | 
 export function readState(name: string, text: string, box: SecretBox): { state: SourceState; managedBy: ManagedBy } {
   const { sealed, managedBy, ownQueue: _, ...rest } = JSON.parse(text) as StoredSettings;
   const shown = { ...rest, name };
-  if (sealed === undefined) {
-    const nothing = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
-    return { state: { shown, ...nothing }, managedBy };
-  }
-  const hidden = JSON.parse(box.open(Buffer.from(sealed, "base64"), ownerOf(shown))) as Hidden;
-  const state = {
-    shown,
-    auth: hidden.auth,
-    options: hidden.options,
-    pathToken: hidden.pathToken,
-    secrets: hidden.secrets.map((one) => ({ ...one, endsAt: one.endsAt })),
-    declaredSecrets: hidden.declaredSecrets,
-  };
-  return { state, managedBy };
+  const plain = sealed === undefined ? "{}" : box.open(Buffer.from(sealed, "base64"), ownerOf(shown));
+  return { state: { shown, ...NOTHING, ...(JSON.parse(plain) as Partial<Hidden>) }, managedBy };
 }
 
 function ownerOf({ tenant_id: tenantId = DEFAULT_TENANT, name }: Pick<Shown, "tenant_id" | "name">): string {
@@ -160,9 +154,8 @@ export function toSource(
 ): Source {
   const { shown, auth, options, pathToken } = state;
   const set = fillIn(SourceInput.properties, shown);
-  const places = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parsePlace);
-  const [idFrom, orderingKeyFrom, priorityFrom] = places;
-  const bodyPlaces = places.filter((place) => place?.in === "body").map(({ pointer }) => pointer);
+  const fields = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parseField);
+  const [idFrom, orderingKeyFrom, priorityFrom] = fields;
   const only = shown.only ?? kind?.only;
   const secrets = state.secrets.map(({ secret }) => secret);
   return {
@@ -178,7 +171,7 @@ export function toSource(
     idFrom,
     orderingKeyFrom,
     priorityFrom,
-    pointers: [...(kind?.pointers ?? []), ...bodyPlaces],
+    pointers: [...(kind?.pointers ?? []), ...fields.flatMap((field) => (field?.in === "body" ? [field.pointer] : []))],
     only: only?.map(parsePattern),
     answerWithinMs: set.answer_within === null ? undefined : set.answer_within * 1000,
     queuedStatus: set.kind === GENERIC_KIND ? 202 : (kind?.queuedStatus ?? 200),
@@ -212,7 +205,7 @@ function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTex
   return texts.length === 0 ? undefined : { header: auth?.header.toLowerCase(), texts };
 }
 
-/** Whether a kind's setting is a secret, judged by its name. Names of headers and encodings of secrets are not. */
+/** Whether a kind's setting is a secret, by its name. Names of headers and encodings of secrets are not. */
 export function isCredentialOption(name: string): boolean {
   return isCredentialHeader(name) && !/_(header|encoding)$/.test(name);
 }
@@ -232,19 +225,19 @@ export function maskOptions(options: Readonly<Record<string, unknown>>): Record<
   return Object.fromEntries(entries.map(([name, value]) => [name, isCredentialOption(name) ? MASK : value]));
 }
 
-function parsePlace(text: string | undefined): Place | undefined {
+function parseField(text: string | undefined): RequestField | undefined {
   if (text === undefined) return undefined;
   const [where, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
   return where === "header" ? { in: "header", name: rest.toLowerCase() } : { in: "body", pointer: parsePointer(rest) };
 }
 
 /** Regular work for sources. */
-export type SourceNotes = ReturnType<typeof startSourceNotes>;
+export type SourceUpkeep = ReturnType<typeof startSourceUpkeep>;
 
 /** The time of the last request is written with this delay, so that no webhook waits for it. */
 const EVERY_MS = 30_000;
 
-export function startSourceNotes(options: {
+export function startSourceUpkeep(options: {
   records: Pick<Records, "recordStates">;
   clock: Clock;
   list: () => readonly Entry<SourceRecord>[];

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
+import { canonicalJson } from "../../model/audit.ts";
 import type { Clock, Random } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
@@ -32,8 +32,8 @@ import {
   rejectUnknownTarget,
 } from "./source-checks.ts";
 import {
-  startSourceNotes,
-  type SourceNotes,
+  startSourceUpkeep,
+  type SourceUpkeep,
   createSourceRecords,
   type SourceRecord,
   toSource,
@@ -73,7 +73,7 @@ export async function openSources(options: {
   let folded: ReadonlySet<string> | undefined;
   const inputs = createSourceInputs({ clock, random, kinds });
   /** Set only after the kind is opened. */
-  const later: { sources?: Collection<SourceRecord>; notes?: SourceNotes } = {};
+  const later: { sources?: Collection<SourceRecord>; upkeep?: SourceUpkeep } = {};
   const { resource, toRecord } = createSourceRecords({
     ...options,
     findLastRequestAt: (name) => later.sources?.find(name)?.thing.source.lastRequestAt,
@@ -85,12 +85,12 @@ export async function openSources(options: {
         undeclared.clear();
         folded = undefined;
       }
-      later.notes?.schedule();
+      later.upkeep?.schedule();
       if (later.sources !== undefined) options.onChange?.();
     },
   });
   later.sources = sources;
-  const notes = (later.notes = startSourceNotes({ ...options, list: sources.list, endOverlaps }));
+  const upkeep = (later.upkeep = startSourceUpkeep({ ...options, list: sources.list, endOverlaps }));
 
   /** A target that ignores case would take what was not verified for webhooks of the declared source. */
   function isLookalike(name: string): boolean {
@@ -146,7 +146,11 @@ export async function openSources(options: {
     if (kind?.isPulled !== true) return state;
     kind.checkOptions?.(state.options);
     const targets = options.listTargets?.(draft, tenantOf(state));
-    if (targets !== undefined) rejectUnknownTarget(state.options, targets.map(toName));
+    if (targets !== undefined)
+      rejectUnknownTarget(
+        state.options,
+        targets.map(({ name }) => name),
+      );
     options.checkPulled?.(state, "api", draft);
     return state;
   }
@@ -156,7 +160,7 @@ export async function openSources(options: {
     const targets = options.listTargets?.(draft, tenantOf(state));
     if (targets === undefined) return;
     const others = targets.filter(({ managedBy }) => managedBy === "api");
-    rejectUnknownTarget(state.options, [...declared, ...others.map(toName)]);
+    rejectUnknownTarget(state.options, [...declared, ...others.map(({ name }) => name)]);
   }
 
   function insert(draft: Draft, input: SourceInput, tenantId: string | undefined): Pending<SourceRecord> {
@@ -169,7 +173,7 @@ export async function openSources(options: {
     return put(draft, checkSet(draft, inputs.toState(input, undefined), tenantId), "api", "");
   }
 
-  /** Changes an existing source, whoever owns it. */
+  /** Changes an existing source, also one that the configuration declares. */
   function changeState(
     name: string,
     scope: RequestScope,
@@ -234,19 +238,16 @@ export async function openSources(options: {
       return source;
     },
     /** Sorted by name. */
-    list: (tenantId: string | undefined) =>
-      sources
-        .list()
-        .map(({ thing }) => thing)
-        .filter(({ source }) => tenantId === undefined || source.tenantId === tenantId)
-        .sort((a, b) => (a.source.name < b.source.name ? -1 : 1)),
+    list: (tenantId: string | undefined) => {
+      const all = sources.list().map(({ thing }) => thing);
+      const own = all.filter(({ source }) => tenantId === undefined || source.tenantId === tenantId);
+      return own.sort((a, b) => (a.source.name < b.source.name ? -1 : 1));
+    },
     /** The tenant's sources that read from a queue; they must not change until the draft is written. */
-    listPulled: (draft: Draft, tenantId: string) =>
-      draft
-        .list(sources)
-        .map(({ thing }) => thing)
-        .filter(({ source }) => source.tenantId === tenantId && kinds.get(source.kind)?.isPulled === true)
-        .map(({ state }) => state),
+    listPulled(draft: Draft, tenantId: string) {
+      const isPulled = ({ tenantId: owner, kind }: Source) => owner === tenantId && kinds.get(kind)?.isPulled === true;
+      return draft.list(sources).flatMap(({ thing }) => (isPulled(thing.source) ? [thing.state] : []));
+    },
     /** A source that was created by API or declared in the file. */
     get,
     async create(
@@ -268,12 +269,12 @@ export async function openSources(options: {
         const known = draft.find(sources, input.name);
         if (known !== undefined) rejectForeign(known, tenantId);
         checkIfMatch(ifMatch, known);
-        if (known === undefined) return { pending: insert(draft, input, tenantId), isNew: true };
+        if (known === undefined) return insert(draft, input, tenantId);
         const { source, state } = known.thing;
         rejectOtherTenant(input.tenant_id, source.tenantId);
         rejectManaged(sources, known);
         const kept = checkSet(draft, inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
-        return { pending: put(draft, kept, "api", reasonFor(input.status)), isNew: false };
+        return put(draft, kept, "api", reasonFor(input.status));
       }),
     /** Changes only the given settings. */
     change: (name: string, change: SourceChange, scope: RequestScope = {}) =>
@@ -334,7 +335,7 @@ export async function openSources(options: {
       return left.map(({ id }) => id);
     },
     /** Writes the times that were only kept in memory. */
-    stop: notes.stop,
+    stop: upkeep.stop,
   };
 }
 
@@ -342,15 +343,11 @@ function tenantOf({ shown: { tenant_id: tenantId = DEFAULT_TENANT } }: SourceSta
   return tenantId;
 }
 
-function toName({ name }: { name: string }): string {
-  return name;
-}
-
 function reasonFor(status: SourceStatus | undefined): string {
   return `it was set to ${status ?? "active"}`;
 }
 
-/** Compares the stored forms, so that the order of members does not matter. */
+/** The order of members does not matter. */
 function isSame(one: SourceState, other: SourceState): boolean {
-  return isDeepStrictEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
+  return canonicalJson(one) === canonicalJson(other);
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsIn, templatesIn, type DestinationKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/destination-kind.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SharedSettings, type SubscriptionInput } from "../../model/subscription.ts";
 import type { CredentialsBy, KeptSubscription } from "./subscription-record.ts";
@@ -17,8 +17,8 @@ export type SubscriptionAccess = ReturnType<typeof createSubscriptionAccess>;
  * `change`: to change it. `use`: to see what it sends and what its destination answers, and the secret that signs it; a
  * caller could otherwise send requests of its own choice with credentials of the operator, or in the gateway's name.
  */
-export type SubscriptionAct = "change" | "use";
-export type SubscriptionRights = Readonly<Record<SubscriptionAct, boolean>>;
+export type SubscriptionAction = "change" | "use";
+export type SubscriptionRights = Readonly<Record<SubscriptionAction, boolean>>;
 
 export interface SubscriptionAccessOptions {
   kinds: DestinationKinds;
@@ -42,7 +42,7 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
     return has ? credentialsBy : undefined;
   }
 
-  function findRefusal(settings: SubscriptionInput, boundTo: string | undefined): PosthornError | undefined {
+  function findRejection(settings: SubscriptionInput, boundTo: string | undefined): PosthornError | undefined {
     if (boundTo === undefined) return undefined;
     if ((settings.tenants ?? null) !== null) {
       return new PosthornError(
@@ -61,12 +61,12 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
     );
   }
 
-  function findActRejection(
-    act: SubscriptionAct,
+  function findActionRejection(
+    act: SubscriptionAction,
     known: Known,
     boundTo: string | undefined,
   ): PosthornError | undefined {
-    const rejection = findRefusal(known.settings, boundTo);
+    const rejection = findRejection(known.settings, boundTo);
     if (rejection !== undefined || act === "change") return rejection;
     if (boundTo === undefined || ownerOf(known) !== "operator") return undefined;
     return new PosthornError(
@@ -79,17 +79,17 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
   return {
     /** Throws `forbidden` for settings that only operators may choose: some destinations, and several tenants. */
     reject(settings: SubscriptionInput, boundTo: string | undefined): void {
-      const rejection = findRefusal(settings, boundTo);
+      const rejection = findRejection(settings, boundTo);
       if (rejection !== undefined) throw rejection;
     },
     /** Throws `forbidden` for what `rightsOf` denies. */
-    rejectAct(act: SubscriptionAct, known: Known, boundTo: string | undefined): void {
-      const rejection = findActRejection(act, known, boundTo);
+    rejectAction(act: SubscriptionAction, known: Known, boundTo: string | undefined): void {
+      const rejection = findActionRejection(act, known, boundTo);
       if (rejection !== undefined) throw rejection;
     },
     rightsOf: (known: Known, boundTo: string | undefined) => ({
-      change: findActRejection("change", known, boundTo) === undefined,
-      use: findActRejection("use", known, boundTo) === undefined,
+      change: findActionRejection("change", known, boundTo) === undefined,
+      use: findActionRejection("use", known, boundTo) === undefined,
     }),
     /**
      * Returns who gave the credentials after an update. Throws `forbidden` when stored ones of the operator would be used
@@ -160,10 +160,9 @@ export function rejectFrequentChecks(given: Checked, stored: Checked, boundTo: s
   if (boundTo === undefined || typeof seconds !== "number" || seconds >= MIN_BOUND_S) return;
   const health = healthOf(given);
   if (seconds === stored.health_interval_s && (health === undefined || health === healthOf(stored))) return;
-  throw new PosthornError(
-    "invalid_field",
+  throw invalidField(
+    "health_interval_s",
     `health_interval_s: ${seconds} is too often. With a key or link of a tenant it is at least ${MIN_BOUND_S}.`,
-    { field: "health_interval_s" },
   );
 }
 

@@ -9,14 +9,14 @@ import {
   templatesIn,
 } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/destination-kind.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { checkFallback, checkNoEvents, checkUsedFallback, findForwardRival } from "../../model/forward-rules.ts";
 import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
 import { checkSharedSettings, type FieldProblem } from "../../model/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-rules.ts";
 import type { Draft } from "../draft.ts";
-import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";
+import type { SubscriptionAccess, SubscriptionAction } from "./subscription-access.ts";
 import type { KeptSubscription, Settings } from "./subscription-record.ts";
 import { rejectProblems } from "../resource.ts";
 import type { Template } from "../../sandbox/templates/templates.ts";
@@ -88,9 +88,9 @@ export function rejectFallbacks(
 type Names = Pick<SubscriptionInput, "fallback" | "target">;
 
 /**
- * Whoever names another subscription as a fallback sends through it, whoever takes a fallback away leaves its queue
- * without the events, and whoever joins a shared target decides with others when its subscriptions are sent to: a caller
- * that is bound to the tenant needs the right to do so itself.
+ * To name another subscription as a fallback is to send through it, to take a fallback away leaves its queue without the
+ * events, and to join a shared target decides when its other subscriptions are sent to: a caller that is bound to the
+ * tenant needs the right to do so itself.
  */
 export function rejectOthersNames(
   given: Names,
@@ -105,7 +105,7 @@ export function rejectOthersNames(
 ): void {
   const { boundTo, access, list, before = {} } = terms;
   if (boundTo === undefined) return;
-  const reject = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAct) => {
+  const reject = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAction) => {
     if (thing === undefined || access.rightsOf(thing, boundTo)[act]) return;
     throw new PosthornError(
       "forbidden",
@@ -168,7 +168,7 @@ export function rejectOverQuota(quota: number | undefined, tenantId: string, use
 export function rejectOtherKind(input: { kind?: string }, known: { kind?: string }): void {
   const kind = known.kind ?? DEFAULT_KIND;
   if ((input.kind ?? DEFAULT_KIND) === kind) return;
-  rejectProblems([{ field: "kind", message: `it is ${kind} and cannot be changed. Create another subscription` }], ".");
+  throw invalidField("kind", `kind: it is ${kind} and cannot be changed. Create another subscription.`);
 }
 
 /** A release with more kinds wrote it, and its settings may mean something else there. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsIn, withSettings } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/destination-kind.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../model/event.ts";
 import { checkHeld, type HoldingSource } from "../../model/hold-rules.ts";
 import { stableId } from "../../model/ids.ts";
@@ -17,7 +17,7 @@ import type { TargetInput } from "../../model/target.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { type Collection, checkIfMatch, rejectProblems } from "../resource.ts";
 import { rejectManaged, type DeclaredThing } from "../declared.ts";
-import type { Draft, Pending } from "../draft.ts";
+import { UNWRITTEN, type Draft, type Pending } from "../draft.ts";
 import {
   rejectFrequentChecks,
   type SubscriptionAccess,
@@ -197,8 +197,7 @@ export function createSubscriptionDrafts(
       if (isDeepStrictEqual(one.retryPolicy, known.derive(entry).retryPolicy)) continue;
       const [problem] = checkHolding(draft, one, entries.map(known.derive));
       if (problem === undefined) continue;
-      const message = `for the subscription "${one.name}": ${problem.message}`;
-      rejectProblems([{ field: "preset", message }], ".");
+      throw invalidField("preset", `preset: for the subscription "${one.name}": ${problem.message}.`);
     }
   }
 
@@ -219,7 +218,7 @@ export function createSubscriptionDrafts(
     const found = draft.list(kept).find((one) => one.id === id);
     if (found === undefined) {
       checkIfMatch(ifMatch, undefined);
-      return { pending: await add(draft, input, { ...terms, id }), isNew: true };
+      return add(draft, input, { ...terms, id });
     }
     // Subscriptions of other tenants are not found.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
@@ -229,8 +228,7 @@ export function createSubscriptionDrafts(
     rejectManaged(kept, entry);
     rejectOtherKind(input, entry.thing.settings);
     const { restored, carried } = restoreSecrets(input, entry, true);
-    const pending = await update(draft, entry, { ...restored, tenant_id: entry.tenantId }, terms, carried);
-    return { pending, isNew: false };
+    return update(draft, entry, { ...restored, tenant_id: entry.tenantId }, terms, carried);
   }
 
   async function change(draft: Draft, of: SubscriptionRef, given: SubscriptionChange, terms: ChangeTerms = {}) {
@@ -308,10 +306,8 @@ function rejectOtherOwner(input: SubscriptionInput, { tenantId }: KeptEntry): vo
   const field =
     given !== tenantId ? "tenant_id" : tenants !== null && tenantId !== GATEWAY_TENANT ? "tenants" : undefined;
   if (field === undefined) return;
-  rejectProblems([{ field, message: `it belongs to ${tenantId}, which cannot be changed` }], ".");
+  throw invalidField(field, `${field}: it belongs to ${tenantId}, which cannot be changed.`);
 }
-
-const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
 
 /** Most subscriptions have no fallback and are none, so they need not be compared with the others. */
 function concernsFallback({ events, fallback }: SubscriptionInput, { settings }: KeptSubscription): boolean {

@@ -43,13 +43,7 @@ type StoredSettings = Settings & {
 };
 
 /** The content of `data`; the keys are in `blob`. */
-interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
-  settings: StoredSettings;
-  createdBy?: string | undefined;
-  credentialsBy: CredentialsBy;
-  operatorsUntil?: number | undefined;
-  heldSince?: number | undefined;
-}
+type Data = Omit<KeptSubscription, "id" | "tenantId" | "settings" | "keys" | "sealed"> & { settings: StoredSettings };
 
 const STATUS_VERBS: Readonly<Record<SubscriptionStatus, string>> = {
   active: "resume",
@@ -138,20 +132,14 @@ export function createSubscriptionRecords(options: {
     format: 1,
     remembersDeleted: true,
     read({ tenantId, id, data, blob: keys = new Uint8Array() }) {
-      const { name, status, managedBy, settings, ...facts } = JSON.parse(data) as Data;
+      const { settings, ...facts } = JSON.parse(data) as Data;
       const owner = ownerOf({ tenantId, id });
       return {
+        ...facts,
         id,
         tenantId,
-        name,
-        status,
         settings: openSettings(settings, owner),
         keys: parseSigningKeys(secretBox.open(keys, owner)),
-        managedBy,
-        createdBy: facts.createdBy,
-        credentialsBy: facts.credentialsBy,
-        operatorsUntil: facts.operatorsUntil,
-        heldSince: facts.heldSince,
         sealed: { settings, keys },
       };
     },

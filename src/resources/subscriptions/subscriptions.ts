@@ -26,7 +26,7 @@ import {
   type KeptSubscription,
 } from "./subscription-record.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSubscriptionAccess, type SubscriptionAct } from "./subscription-access.ts";
+import { createSubscriptionAccess, type SubscriptionAction } from "./subscription-access.ts";
 import { usedAsFallback, rejectTemplates } from "./subscription-checks.ts";
 import {
   createSubscriptionDrafts,
@@ -39,11 +39,8 @@ import {
 /** The subscriptions, kept in memory for the engine and in the store. */
 export type Subscriptions = Awaited<ReturnType<typeof openSubscriptions>>;
 
-export interface MakeOptions {
+export interface MakeOptions extends Pick<ChangeTerms, "createdBy" | "boundTo"> {
   id?: string | undefined;
-  createdBy?: string | undefined;
-  /** The tenant of the caller's key; undefined for operators. */
-  boundTo?: string | undefined;
   once?: Once | undefined;
 }
 
@@ -119,10 +116,10 @@ export async function openSubscriptions(
   }
 
   /**
-   * Notes when a change is in effect that ended the use of the operator's credentials. It is not part of the change, but
+   * Records when a change is in effect that ended the use of the operator's credentials. It is not part of the change, but
    * its caller gets the version of both.
    */
-  async function noteInEffect(entry: KeptEntry): Promise<KeptEntry> {
+  async function recordInEffect(entry: KeptEntry): Promise<KeptEntry> {
     if (records.withoutOperator(entry.thing) === entry.thing) return entry;
     return registry.changeOne(kept, (draft) => {
       const current = draft.find(kept, entry.id, entry.tenantId);
@@ -158,12 +155,12 @@ export async function openSubscriptions(
     getById,
     /** As `getById`; throws `forbidden` when a caller that is bound to the tenant `boundTo` may not do this with it. */
     getFor(
-      act: SubscriptionAct,
+      act: SubscriptionAction,
       id: string,
       { tenantId, boundTo }: { tenantId: string | undefined; boundTo: string | undefined },
     ): Subscription {
       const subscription = getById(id, tenantId);
-      access.rejectAct(act, thingOf(subscription), boundTo);
+      access.rejectAction(act, thingOf(subscription), boundTo);
       return subscription;
     },
     /** What `getFor` lets a caller do that is bound to this tenant, or to none. */
@@ -221,7 +218,7 @@ export async function openSubscriptions(
     keysOf: (subscription: Subscription) => thingOf(subscription).keys,
     /** In wall time; undefined while it is active. */
     heldSince: (subscription: Subscription) => thingOf(subscription).heldSince,
-    /** The state noted beside its record, as of its last change or the start. */
+    /** The state recorded beside its record, as of its last change or the start. */
     findState: (seq: number) => kept.findBySeq(seq)?.state,
     /** Deleted subscriptions, by the numbers of their lanes. */
     listDeleted: kept.listDeleted,
@@ -244,13 +241,13 @@ export async function openSubscriptions(
     ): Promise<{ subscription: Subscription; isNew: boolean }> {
       await examineAhead(input, terms.boundTo ?? ownerOf(input));
       const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
-      return { subscription: shown(await noteInEffect(entry)), isNew };
+      return { subscription: shown(await recordInEffect(entry)), isNew };
     },
     /** A new secret begins a rotation. */
     async change(of: SubscriptionRef, change: SubscriptionChange, terms?: ChangeTerms): Promise<Subscription> {
       await examineAhead(change, of.tenantId, kept.find(of.id, of.tenantId)?.thing.settings);
       const entry = await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms));
-      return shown(await noteInEffect(entry));
+      return shown(await recordInEffect(entry));
     },
     /** Writes it together with what `notify` adds to the draft; `notify` is called only when the status changes. */
     setStatus,
@@ -300,9 +297,9 @@ export async function openSubscriptions(
       inputs: readonly SubscriptionInput[],
       onRejected: (name: string, error: unknown) => void,
     ): Promise<void> {
-      const refused = new Map<string, unknown>();
+      const rejected = new Map<string, unknown>();
       await registry.change(kept, async (draft) => {
-        refused.clear();
+        rejected.clear();
         const things: DeclaredThing<KeptSubscription>[] = [];
         for (const input of inputs) {
           try {
@@ -310,12 +307,12 @@ export async function openSubscriptions(
             const thing = await toThing(draft.find(kept, id, tenantId));
             things.push({ id, tenantId, build: () => thing });
           } catch (error) {
-            refused.set(input.name, error);
+            rejected.set(input.name, error);
           }
         }
         await declare(draft, kept, things, records.toFormer, { managedBy: "contact", tenantId });
       });
-      for (const [name, error] of refused) onRejected(name, error);
+      for (const [name, error] of rejected) onRejected(name, error);
     },
     /** Rejects a target whose settings its subscriptions cannot have; `only` limits the check to those managed so. */
     checkTarget: drafts.rejectTarget,

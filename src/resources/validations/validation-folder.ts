@@ -1,10 +1,10 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { startRounds, type Clock, type Rounds } from "../../model/clock.ts";
 import { isSourceName } from "../../model/source.ts";
 import { VALIDATION_FORMATS, VALIDATION_LIMITS } from "../../model/validation.ts";
 import type { Logger } from "../../telemetry/logger.ts";
-import type { ValidationFile } from "./validation-records.ts";
+import { idOf, type ValidationFile } from "./validation-records.ts";
 import { openValidations, type ValidationsOptions } from "./validations.ts";
 
 /** A file whose content is not in force, and why. */
@@ -105,7 +105,7 @@ export async function openMirroredValidations(options: MirroredValidationsOption
   }
 
   async function writeMissing(names: ReadonlySet<string>): Promise<void> {
-    for (const one of validations.list()) if (!names.has(nameOf(one))) await validations.restoreFile(one);
+    for (const one of validations.list()) if (!names.has(idOf(one))) await validations.restoreFile(one);
   }
 
   function mend(name: string): void {
@@ -175,7 +175,7 @@ const NAME = /^(.*)\.([a-z]+)$/;
 
 /** The folder where validations can be edited by hand: `orders.json`, `orders.xsd`. */
 function createFolder(path: string) {
-  const pathOf = (file: ValidationFile) => join(path, nameOf(file));
+  const pathOf = (file: ValidationFile) => join(path, idOf(file));
 
   return {
     /** Undefined when there is no folder. Throws when it cannot be read. */
@@ -212,15 +212,9 @@ function createFolder(path: string) {
       const target = pathOf(file);
       const made = await mkdir(path, { recursive: true });
       if (made !== undefined) await sync(dirname(made));
-      const temporary = join(path, `.${nameOf(file)}.${process.pid}.tmp`);
+      const temporary = join(path, `.${idOf(file)}.${process.pid}.tmp`);
       try {
-        const handle = await open(temporary, "w");
-        try {
-          await handle.writeFile(document);
-          await handle.sync();
-        } finally {
-          await handle.close();
-        }
+        await writeFile(temporary, document, { flush: true });
         await rename(temporary, target);
       } catch (error) {
         await rm(temporary, { force: true }).catch(() => undefined);
@@ -234,10 +228,6 @@ function createFolder(path: string) {
       await sync(path);
     },
   };
-}
-
-function nameOf({ endpoint, format }: ValidationFile): string {
-  return `${endpoint}.${format}`;
 }
 
 /** Hidden files are ignored: editors and mounts create many. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import {
   VALIDATION_FORMATS,
   VALIDATION_LIMITS,
@@ -26,10 +26,7 @@ export interface PutValidation {
   latestVersion: number;
 }
 
-export interface ValidationFile {
-  readonly endpoint: string;
-  readonly format: ValidationFormat;
-}
+export type ValidationFile = Pick<Validation, "endpoint" | "format">;
 
 export interface ValidationInput extends ValidationFile {
   readonly document: Uint8Array;
@@ -46,18 +43,13 @@ export interface LiveValidation extends Validation {
 
 export type EndedValidation = ValidationFile & { readonly version: number };
 
-export interface ValidationVersion extends EndedValidation {
-  readonly isDeleted: boolean;
+type Origin = Pick<LiveValidation, "restoredFrom" | "createdBy" | "createdAt">;
+
+export interface ValidationVersion
+  extends EndedValidation, Origin, Pick<RecordVersion, "isDeleted" | "size" | "state"> {
   /** Undefined for a deletion, and in lists. */
   readonly document: Uint8Array | undefined;
-  /** The size of the document; 0 for a deletion. */
-  readonly size: number;
   readonly hash: string | undefined;
-  readonly restoredFrom: number | undefined;
-  readonly createdBy: string;
-  readonly createdAt: number;
-  /** JSON, as it was last noted. */
-  readonly state: string | undefined;
 }
 
 export interface StoredValidationsOptions {
@@ -99,7 +91,7 @@ export async function openStoredValidations(options: StoredValidationsOptions) {
     return found && toVersion(found);
   }
 
-  async function refuseWrong({ endpoint, format, document }: ValidationInput, hash: string): Promise<void> {
+  async function rejectWrong({ endpoint, format, document }: ValidationInput, hash: string): Promise<void> {
     const isTooLarge = document.length > VALIDATION_LIMITS.maxBytes;
     const fault = isTooLarge
       ? `is larger than ${VALIDATION_LIMITS.maxBytes / 1024} KB`
@@ -112,8 +104,8 @@ export async function openStoredValidations(options: StoredValidationsOptions) {
     const hash = hashOf(document);
     const known = draft.find(validations, idOf(input));
     if (known?.thing.hash === hash) return { pending: { entry: known }, latestVersion: latest };
-    await refuseWrong(input, hash);
-    if (known === undefined) refuseLookalike(endpoint, draft.list(validations));
+    await rejectWrong(input, hash);
+    if (known === undefined) rejectLookalike(endpoint, draft.list(validations));
     if (known === undefined && draft.list(validations).length >= MAX_VALIDATIONS) {
       throw new PosthornError("conflict", `There are ${MAX_VALIDATIONS} validations, the maximum. Delete one first.`);
     }
@@ -199,9 +191,11 @@ export async function openStoredValidations(options: StoredValidationsOptions) {
         if ((await findLatest(endpoint)) === undefined) throw notFound(endpoint);
         const latest = await getLatest(endpoint, ifMatch);
         const earlier = await findVersion(endpoint, version);
-        if (earlier === undefined) throw invalidVersion(`${endpoint} has no version ${version}`);
+        if (earlier === undefined) throw invalidField("version", `version: ${endpoint} has no version ${version}.`);
         const { format, document } = earlier;
-        if (document === undefined) throw invalidVersion(`version ${version} of ${endpoint} is a deletion; use DELETE`);
+        if (document === undefined) {
+          throw invalidField("version", `version: version ${version} of ${endpoint} is a deletion; use DELETE.`);
+        }
         return put(draft, { endpoint, format, document, by }, latest, version);
       });
       return { entry: pending.entry, latestVersion };
@@ -244,21 +238,12 @@ function toKept({ endpoint, version }: EndedValidation, createdBy: string): Kept
 function toVersion({ id, format, data, blob, size, isDeleted, state, createdAt }: RecordVersion): ValidationVersion {
   if (format > VALIDATIONS.format) throw newerFormat(VALIDATIONS, id, format);
   const { version, hash, restoredFrom, createdBy } = JSON.parse(data) as Kept;
-  return {
-    ...toFile(id),
-    version,
-    isDeleted,
-    document: blob,
-    size,
-    hash,
-    restoredFrom,
-    createdBy,
-    createdAt,
-    state,
-  };
+  const of = { ...toFile(id), version, isDeleted, size, state };
+  return { ...of, document: blob, hash, restoredFrom, createdBy, createdAt };
 }
 
-function idOf({ endpoint, format }: ValidationFile): string {
+/** Also the name of its file. */
+export function idOf({ endpoint, format }: ValidationFile): string {
   return `${endpoint}.${format}`;
 }
 
@@ -272,7 +257,7 @@ export function hashOf(document: Uint8Array): string {
 }
 
 /** Both would be one file where the file system ignores case, and each would replace the other. */
-function refuseLookalike(endpoint: string, all: readonly Entry<LiveValidation>[]): void {
+function rejectLookalike(endpoint: string, all: readonly Entry<LiveValidation>[]): void {
   const isLookalike = (other: string) => other !== endpoint && other.toLowerCase() === endpoint.toLowerCase();
   const other = all.find(({ thing }) => isLookalike(thing.endpoint))?.thing.endpoint;
   if (other !== undefined) {
@@ -286,10 +271,6 @@ function invalid(endpoint: string, fault: string): PosthornError {
     `The validation of ${endpoint} ${fault}. The previous one stays in force.`,
     { details: { endpoint, reason: fault } },
   );
-}
-
-function invalidVersion(message: string): PosthornError {
-  return new PosthornError("invalid_field", `version: ${message}.`, { field: "version" });
 }
 
 export function notFound(endpoint: string, format?: ValidationFormat): PosthornError {

@@ -35,29 +35,30 @@ const FOLDER = "folder";
 export async function openValidations(options: ValidationsOptions) {
   const { store, mirror } = options;
   const stored = await openStoredValidations(options);
-  /** States noted since the entries were read, by the number of the record. */
-  const noted = new Map<number, string>();
+  /** States recorded since the entries were read, by the number of the record. */
+  const recorded = new Map<number, string>();
   // One after the other, so that files are written in the order of the versions.
   const inTurn = createTurns();
 
-  const isMirrored = ({ seq, state, thing }: Entry<LiveValidation>) => isNoted(noted.get(seq) ?? state, thing.version);
+  const isMirrored = ({ seq, state, thing }: Entry<LiveValidation>) =>
+    isRecorded(recorded.get(seq) ?? state, thing.version);
 
-  async function noteMirrored({ seq, thing }: Entry<LiveValidation>): Promise<void> {
+  async function recordMirrored({ seq, thing }: Entry<LiveValidation>): Promise<void> {
     const state = stateOf(thing.version);
     await store.records.recordStates([{ seq, state }]);
-    noted.set(seq, state);
+    recorded.set(seq, state);
   }
 
-  function noteRemoved({ endpoint, version }: EndedValidation): Promise<void> {
+  function recordRemoved({ endpoint, version }: EndedValidation): Promise<void> {
     return store.records.recordStates([{ series: seriesOf(endpoint), number: version, state: stateOf(version) }]);
   }
 
   async function writeOut(entry: Entry<LiveValidation>): Promise<void> {
-    if (await mirror(entry.thing)) await noteMirrored(entry);
+    if (await mirror(entry.thing)) await recordMirrored(entry);
   }
 
   async function removeFile(ended: EndedValidation): Promise<void> {
-    if (await mirror({ ...ended, document: undefined })) await noteRemoved(ended);
+    if (await mirror({ ...ended, document: undefined })) await recordRemoved(ended);
   }
 
   async function writeNew({ entry, latestVersion }: PutValidation): Promise<PutVersion> {
@@ -75,7 +76,7 @@ export async function openValidations(options: ValidationsOptions) {
       await writeOut(entry);
       return true;
     }
-    if (isNoted(latest.state, latest.version)) return false;
+    if (isRecorded(latest.state, latest.version)) return false;
     await removeFile(latest);
     return true;
   }
@@ -126,22 +127,22 @@ export async function openValidations(options: ValidationsOptions) {
         const hash = hashOf(document);
         const known = stored.find(file);
         if (known?.thing.hash === hash) {
-          if (!isMirrored(known)) await noteMirrored(known);
+          if (!isMirrored(known)) await recordMirrored(known);
           return undefined;
         }
         if (look === "first" && (await replaceOld(file, hash))) return undefined;
         try {
-          await noteMirrored((await stored.put({ ...file, document, by: FOLDER })).entry);
+          await recordMirrored((await stored.put({ ...file, document, by: FOLDER })).entry);
           return undefined;
         } catch (error) {
-          return readRefusal(error);
+          return readReason(error);
         }
       }),
     /** Handles a deleted file, if it is still missing. */
     loseFile: (file: ValidationFile, isGone: () => Promise<boolean>) =>
       inTurn(async () => {
         if (stored.find(file) === undefined || !(await isGone())) return;
-        for (const ended of await stored.remove(file.endpoint, file.format, FOLDER)) await noteRemoved(ended);
+        for (const ended of await stored.remove(file.endpoint, file.format, FOLDER)) await recordRemoved(ended);
       }),
     /** Writes a file that is missing. */
     restoreFile: (file: ValidationFile) =>
@@ -152,24 +153,24 @@ export async function openValidations(options: ValidationsOptions) {
   };
 }
 
-/** Notes that the folder has this version. */
+/** Says that the folder has this version. */
 function stateOf(version: number): string {
   return JSON.stringify({ mirrored: version });
 }
 
-function isNoted(state: string | undefined, version: number): boolean {
+function isRecorded(state: string | undefined, version: number): boolean {
   return state !== undefined && (JSON.parse(state) as { mirrored?: number }).mirrored === version;
 }
 
 /** For a file, malformed content is just another problem. */
-function readRefusal(error: unknown): string {
+function readReason(error: unknown): string {
   if (!(error instanceof PosthornError)) throw error;
   if (error.code === "unreadable_body") return `cannot be read: ${describePlace(error)}`;
   if (error.code === "invalid_validation") return String(error.details?.["reason"]);
   throw error;
 }
 
-/** The message of the error is for somebody who sent a body, and not for whoever edits a file. */
+/** The message of the error is for somebody who sent a body, and not for the editor of a file. */
 function describePlace({ details, message }: PosthornError): string {
   const { reason, line, column } = details ?? {};
   return reason === undefined ? message : `${String(reason)} at line ${String(line)}, column ${String(column)}`;

@@ -8,7 +8,6 @@ import {
   hashData,
   hashEntry,
   textOfMark,
-  writeEntry,
   type AuditData,
   type AuditMark,
   type AuditMarkName,
@@ -76,7 +75,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
     const data = hasData ? canonicalJson(said) : null;
     const seq = after.seq + 1;
     const hashed = data === null ? null : hashData(data);
-    const entry = writeEntry({ v: 1, seq, at, actor, via, act, kind, id, tenant_id: tenantId, data: hashed });
+    const entry = canonicalJson({ v: 1, seq, at, actor, via, act, kind, id, tenant_id: tenantId, data: hashed });
     const hash = hashEntry(after.hash, entry);
     insert.run(seq, entry, data, hash);
     return { seq, hash };

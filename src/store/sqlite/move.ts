@@ -6,7 +6,7 @@ import {
   rankOfReplay,
   statesOf,
   type DeadReason,
-  type DeliveryAct,
+  type DeliveryAction,
   type DeliveryState,
   isTerminal,
   describeMove,
@@ -49,14 +49,14 @@ type EndState = "delivered" | "dead" | "cancelled";
 
 const ENDS = { delivered: "succeed", dead: "give_up", cancelled: "cancel" } as const satisfies Record<
   EndState,
-  DeliveryAct
+  DeliveryAction
 >;
 
 export function stateOf(row: Pick<DeliveryRow, "state">): DeliveryState {
   return DELIVERY_STATES[row.state] ?? "pending";
 }
 
-function move(row: DeliveryRow, act: DeliveryAct): number {
+function move(row: DeliveryRow, act: DeliveryAction): number {
   return STATE[orThrow(nextState(stateOf(row), act))];
 }
 

@@ -26,7 +26,7 @@ describe.each(["azure-service-bus", "azure-storage-queue"] as const)("a source o
       yaml: JSON.stringify({
         connections: [shared.input],
         sources: [{ name: "in", kind, options: { ...options, max_unacknowledged: 1 } }],
-        subscriptions: [{ name: "all", url: sink.url, events: ["order.*"], timeout: 120, retry_policy: "proxy" }],
+        subscriptions: [{ name: "all", url: sink.url, events: ["order.*"], timeout: 120, retry_policy: "short" }],
       }),
     });
     closing.push(() => gateway.close());

@@ -6,7 +6,7 @@ import { sized } from "../../support/proof-size.ts";
 import { count, report } from "../../support/report.ts";
 import { openSinkServer, type SinkRequest, type SinkServer } from "../../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../../support/test-gateway.ts";
-import { verifySeed, verifyStandard } from "../../support/verify-signature.ts";
+import { verifyPlain, verifyStandard } from "../../support/verify-signature.ts";
 
 /** R10. The long run is `PROOFS=long npm test -- test/proofs/sized/bytes-unchanged.test.ts`. */
 const BODIES = sized({ short: 600, middle: 3000, long: 100_000 });
@@ -102,7 +102,7 @@ describe("the bytes of a body", () => {
         String(headers["webhook-timestamp"]),
         body,
       );
-      return headers["x-webhook-signature"] !== verifySeed(SECRET, body) || headers["webhook-signature"] !== standard;
+      return headers["x-webhook-signature"] !== verifyPlain(SECRET, body) || headers["webhook-signature"] !== standard;
     });
   }
 

@@ -17,13 +17,6 @@ import {
 import { useFolder } from "../../support/store-folder.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
-const NONE = {
-  subscriptions: undefined,
-  eventsPerMinute: undefined,
-  openDeliveries: undefined,
-  storedBytes: undefined,
-};
-
 function newTenant(quotas: Partial<Tenant["quotas"]>, status: Tenant["status"] = "active"): Tenant {
   const rest = {
     name: "a",
@@ -35,7 +28,7 @@ function newTenant(quotas: Partial<Tenant["quotas"]>, status: Tenant["status"] =
     createdAt: 0,
     updatedAt: 0,
   } as const;
-  return { id: "a", quotas: { ...NONE, ...quotas }, status, ...rest };
+  return { id: "a", quotas, status, ...rest };
 }
 
 const folder = useFolder();

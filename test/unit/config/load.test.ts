@@ -326,7 +326,7 @@ describe("declared subscriptions", () => {
       "    url: https://a.example",
       "    events: [ok, 'not ok']",
       "    retry_policy: {delays_s: [1, -1]}",
-      "  - {name: b, url: 'https://a.example', events: [a], retry_policy: proxy, retry_count: 3}",
+      "  - {name: b, url: 'https://a.example', events: [a], retry_policy: short, retry_count: 3}",
       "  - {name: c, url: 'https://a.example', events: [a, 'b c'], headers: {Host: x}}",
     ].join("\n");
     expect(problemsOf(yaml)).toEqual([

@@ -253,7 +253,7 @@ describe("a target that is back", () => {
   });
 
   it("is back once those that always fail have died, although nothing else ever came", async () => {
-    const far = await openChecked({}, { retryPolicy: "proxy" });
+    const far = await openChecked({}, { retryPolicy: "short" });
     far.bench.answerWith(() => refused(500));
     await far.bench.publishAll(ids(3));
     await far.bench.move(2 * MINUTE_MS);
@@ -347,7 +347,7 @@ describe("the retry policy for proxies", () => {
   // shows: B34, B35
   it("makes five tries half a minute apart, and then a dead letter", async () => {
     const bench = await open();
-    const subscription = await bench.subscribe({ retryPolicy: "proxy" });
+    const subscription = await bench.subscribe({ retryPolicy: "short" });
     const sentAt: number[] = [];
     bench.answerWith(({ startedAt }) => {
       sentAt.push(startedAt);

@@ -29,7 +29,7 @@ describe("the example for Smartsheet", () => {
         url: "https://core.example.com/api/events",
         health_url: "https://core.example.com/api/health",
         ordered: true,
-        retry_policy: "smartsheet",
+        retry_policy: "bursts",
       },
     ]);
   });

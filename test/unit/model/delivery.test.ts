@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  DELIVERY_ACTS,
+  DELIVERY_ACTIONS,
   DELIVERY_STATES,
   ENDED,
   MAX_RANK_OFFSET_MS,
@@ -11,13 +11,13 @@ import {
   rankOf,
   STATE,
   statesOf,
-  type DeliveryAct,
+  type DeliveryAction,
   type DeliveryState,
 } from "../../../src/model/delivery.ts";
 import { isRefused } from "../../../src/model/errors.ts";
 import { PRIORITIES } from "../../../src/model/event.ts";
 
-const legal: readonly [DeliveryState, DeliveryAct, DeliveryState][] = [
+const legal: readonly [DeliveryState, DeliveryAction, DeliveryState][] = [
   ["pending", "claim", "sending"],
   ["sending", "release", "pending"],
   ["pending", "bring_forward", "pending"],
@@ -41,7 +41,7 @@ describe("the states of a delivery", () => {
 
   it("allow nothing else", () => {
     for (const from of DELIVERY_STATES) {
-      for (const act of DELIVERY_ACTS) {
+      for (const act of DELIVERY_ACTIONS) {
         if (legal.some(([state, allowed]) => state === from && allowed === act)) continue;
         expect(nextState(from, act), `${from} ${act}`).toMatchObject({
           refused: { code: "illegal_transition", details: { state: from, act } },
@@ -52,7 +52,7 @@ describe("the states of a delivery", () => {
 
   it("leave a terminal state only by an operator's replay or cancel, whatever happens", () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...DELIVERY_ACTS), { maxLength: 60 }), (acts) => {
+      fc.property(fc.array(fc.constantFrom(...DELIVERY_ACTIONS), { maxLength: 60 }), (acts) => {
         let state: DeliveryState = "pending";
         for (const act of acts) {
           const from: DeliveryState = state;
@@ -72,7 +72,7 @@ describe("the states of a delivery", () => {
   });
 
   it("give SQL what an act takes a delivery from and brings it to", () => {
-    for (const act of DELIVERY_ACTS) {
+    for (const act of DELIVERY_ACTIONS) {
       const moves = legal.filter(([, allowed]) => allowed === act);
       const { from, to } = statesOf(act);
       const listed = from.slice(1, -1).split(", ").map(Number);

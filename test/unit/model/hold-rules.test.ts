@@ -3,7 +3,7 @@ import { checkGate, checkHeld, checkHold, checkNamedTarget } from "../../../src/
 
 const HOLDING = { acknowledge: "delivered", target: "home" };
 const SLOW = { name: "home", retryPolicy: "standard" } as const;
-const QUICK = { name: "home", retryPolicy: "proxy" } as const;
+const QUICK = { name: "home", retryPolicy: "short" } as const;
 const TO_HOME = { target: "home", isOnly: false };
 
 describe("how long a message may be held", () => {

@@ -1,7 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fixedInterval, nextDelayMs, parseRetryAfter, resolveRetryPolicy } from "../../../src/model/retry-policy.ts";
+import { Value } from "typebox/value";
+import {
+  fixedInterval,
+  nextDelayMs,
+  parseRetryAfter,
+  resolveRetryPolicy,
+  retryPolicyOf,
+  toRetryPolicySpec,
+} from "../../../src/model/retry-policy.ts";
 import type { Random } from "../../../src/model/clock.ts";
+import { describeSchemaError } from "../../../src/model/shape.ts";
+import { SharedSettings } from "../../../src/model/subscription.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 
 const DAY_MS = 86_400_000;
@@ -30,20 +40,39 @@ describe("the named policies", () => {
   });
 
   // shows: C45
-  it("dairy: waits of 30 s, 2 minutes and 10 minutes", () => {
-    expect(triesAtS("dairy")).toEqual([0, 30, 150, 750]);
+  it("few: waits of 30 s, 2 minutes and 10 minutes", () => {
+    expect(triesAtS("few")).toEqual([0, 30, 150, 750]);
   });
 
-  it("proxy: five tries 30 s apart", () => {
-    expect(triesAtS("proxy")).toEqual([0, 30, 60, 90, 120]);
+  it("short: five tries 30 s apart", () => {
+    expect(triesAtS("short")).toEqual([0, 30, 60, 90, 120]);
   });
 
   // shows: A19, A20, A21
-  it("smartsheet: ten rounds of three tries", () => {
-    const triesAt = triesAtS("smartsheet");
+  it("bursts: ten rounds of three tries", () => {
+    const triesAt = triesAtS("bursts");
     expect(triesAt).toHaveLength(30);
     expect(triesAt.slice(0, 6)).toEqual([0, 1, 4, 34, 35, 38]);
     expect(triesAt.at(-1)).toBe(9 * 34 + 4);
+  });
+});
+
+describe("the earlier names", () => {
+  it.each([
+    ["dairy", "few"],
+    ["proxy", "short"],
+    ["smartsheet", "bursts"],
+  ] as const)("%s is accepted, and is %s", (earlier, name) => {
+    expect(retryPolicyOf({ retry_policy: earlier })).toBe(name);
+    expect(toRetryPolicySpec(earlier)).toBe(name);
+  });
+
+  it("are not shown where a name is wrong", () => {
+    const errors = Value.Errors(SharedSettings.properties.retry_policy, "daily");
+    const [first] = errors;
+    expect(first && describeSchemaError(first, errors)).toBe(
+      "must be one of standard, few, short, bursts, or a value of the type object",
+    );
   });
 });
 
@@ -98,7 +127,7 @@ describe("the next wait", () => {
   });
 
   it("does not let Retry-After add a try", () => {
-    expect(nextDelayMs(resolveRetryPolicy("dairy"), 4, withoutJitter(), 1000)).toBeUndefined();
+    expect(nextDelayMs(resolveRetryPolicy("few"), 4, withoutJitter(), 1000)).toBeUndefined();
   });
 });
 

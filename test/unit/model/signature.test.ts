@@ -6,7 +6,7 @@ import {
   createSecret,
   createSigner,
   decodeSecret,
-  verifySeed,
+  verifyPlain,
   verifyStandard,
 } from "../../../src/model/signature.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
@@ -112,18 +112,18 @@ describe("a signer", () => {
   });
 
   // shows: C36
-  it("keys the seed's header with the secret as it is shown", () => {
+  it("keys the plain header with the secret as it is shown", () => {
     const body = Buffer.from("hello");
     const expected = createHmac("sha256", secret).update(body).digest("hex");
-    expect(createSigner([secret]).sign("evt_1", timestampS, body).seed).toBe(`sha256=${expected}`);
+    expect(createSigner([secret]).sign("evt_1", timestampS, body).plain).toBe(`sha256=${expected}`);
   });
 
-  it("signs with every live secret, and the seed's header with the first", () => {
+  it("signs with every live secret, and the plain header with the first", () => {
     const body = Buffer.from("hello");
     const both = createSigner([secret, otherSecret]).sign("evt_1", timestampS, body);
     const first = createSigner([secret]).sign("evt_1", timestampS, body);
     const second = createSigner([otherSecret]).sign("evt_1", timestampS, body);
-    expect(both).toEqual({ seed: first.seed, standard: `${first.standard} ${second.standard}` });
+    expect(both).toEqual({ plain: first.plain, standard: `${first.standard} ${second.standard}` });
   });
 
   it("refuses to be made without a secret or with a bad one", () => {
@@ -136,12 +136,12 @@ describe("verifying", () => {
   it("accepts what was signed and refuses it with any bit of the body flipped", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 500 }), fc.nat(), (body, bit) => {
-        const { seed, standard } = createSigner([secret]).sign("evt_1", timestampS, body);
+        const { plain, standard } = createSigner([secret]).sign("evt_1", timestampS, body);
         const headers = { id: "evt_1", timestamp: String(timestampS), signature: standard };
-        expect(verifySeed(body, seed, secret)).toBe(true);
+        expect(verifyPlain(body, plain, secret)).toBe(true);
         expect(verifyStandard(headers, body, [secret], wallMs)).toBe(true);
         const flipped = flipBit(body, bit);
-        expect(verifySeed(flipped, seed, secret)).toBe(false);
+        expect(verifyPlain(flipped, plain, secret)).toBe(false);
         expect(verifyStandard(headers, flipped, [secret], wallMs)).toBe(false);
       }),
     );
@@ -149,17 +149,17 @@ describe("verifying", () => {
 
   it("refuses a signature, an id, a time or a secret that is not the one", () => {
     const body = Buffer.from("hello");
-    const { seed, standard } = createSigner([secret]).sign("evt_1", timestampS, body);
+    const { plain, standard } = createSigner([secret]).sign("evt_1", timestampS, body);
     const headers = { id: "evt_1", timestamp: String(timestampS), signature: standard };
     fc.assert(
       fc.property(fc.nat(), (bit) => {
-        const badSeed = Buffer.from(flipBit(Buffer.from(seed), bit)).toString("latin1");
+        const badPlain = Buffer.from(flipBit(Buffer.from(plain), bit)).toString("latin1");
         const signature = Buffer.from(flipBit(Buffer.from(standard), bit)).toString("latin1");
-        expect(verifySeed(body, badSeed, secret)).toBe(false);
+        expect(verifyPlain(body, badPlain, secret)).toBe(false);
         expect(verifyStandard({ ...headers, signature }, body, [secret], wallMs)).toBe(false);
       }),
     );
-    expect(verifySeed(body, seed, otherSecret)).toBe(false);
+    expect(verifyPlain(body, plain, otherSecret)).toBe(false);
     expect(verifyStandard({ ...headers, id: "evt_2" }, body, [secret], wallMs)).toBe(false);
     expect(verifyStandard({ ...headers, timestamp: String(timestampS + 1) }, body, [secret], wallMs)).toBe(false);
     expect(verifyStandard(headers, body, [otherSecret], wallMs)).toBe(false);
@@ -167,25 +167,25 @@ describe("verifying", () => {
   });
 
   // shows: C41
-  it("follows the seed's rules: the prefix may be missing, another algorithm is refused, hex is lower case", () => {
+  it("follows the rules of the plain header: the prefix may be missing, another algorithm is rejected, hex is lower case", () => {
     const body = Buffer.from("hello");
-    const { seed } = createSigner([secret]).sign("evt_1", timestampS, body);
-    const hex = seed.slice("sha256=".length);
+    const { plain } = createSigner([secret]).sign("evt_1", timestampS, body);
+    const hex = plain.slice("sha256=".length);
     const sha1 = createHmac("sha1", secret).update(body).digest("hex");
-    expect(verifySeed(body, hex, secret)).toBe(true);
-    expect(verifySeed(body, `sha1=${sha1}`, secret, "sha1")).toBe(true);
+    expect(verifyPlain(body, hex, secret)).toBe(true);
+    expect(verifyPlain(body, `sha1=${sha1}`, secret, "sha1")).toBe(true);
     const bad = [
       undefined,
       "",
       "=",
       "sha256=",
       hex.slice(1),
-      `${seed}0`,
+      `${plain}0`,
       `sha1=${hex}`,
       `sha1=${sha1}`,
       "é".repeat(64),
     ];
-    for (const header of [...bad, hex.toUpperCase(), `=${hex}`]) expect(verifySeed(body, header, secret)).toBe(false);
+    for (const header of [...bad, hex.toUpperCase(), `=${hex}`]) expect(verifyPlain(body, header, secret)).toBe(false);
   });
 
   it("takes any of several signatures by any of several secrets, and no other version", () => {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
-import { createSecret, createSigner, verifySeed, verifyStandard, publicKeyOf } from "../../../src/model/signature.ts";
+import { createSecret, createSigner, verifyPlain, verifyStandard, publicKeyOf } from "../../../src/model/signature.ts";
 import {
   applyKeyInput,
   confirmRotation,
@@ -71,7 +71,7 @@ describe("signing keys", () => {
     );
   });
 
-  it("keep the seed's header with the old secret until the owner confirms or the overlap ends", () => {
+  it("keep the plain header with the old secret until the owner confirms or the overlap ends", () => {
     const body = Buffer.from("body");
     const [old, next] = [createSecret(random), createSecret(random)];
     const keys = startRotation(make({ secret: old }), rotation(next), NOW);
@@ -80,11 +80,11 @@ describe("signing keys", () => {
       return createSigner(secrets, more).sign("evt_1", 1, body);
     };
     const during = sign(keys);
-    expect([verifySeed(body, during.seed, old), verifySeed(body, during.next, next)]).toEqual([true, true]);
+    expect([verifyPlain(body, during.plain, old), verifyPlain(body, during.next, next)]).toEqual([true, true]);
     expect(during.standard.split(" ")).toHaveLength(2);
     for (const ended of [confirmRotation(keys), endOverlap(keys, NOW + 1000), retireReplaced(keys)]) {
       const signed = sign(ended);
-      expect(verifySeed(body, signed.seed, next)).toBe(true);
+      expect(verifyPlain(body, signed.plain, next)).toBe(true);
       expect(signed.next).toBeUndefined();
     }
     expect(endOverlap(keys, NOW + 999)).toBe(keys);

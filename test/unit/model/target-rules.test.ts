@@ -59,7 +59,7 @@ describe("the preset for n8n", () => {
 
   it("comes from the target that a subscription shares, which may set the size", () => {
     expect(presetSettings({ target: "home" }, { preset: "n8n", max_bytes: 7 })).toMatchObject({
-      retryPolicy: "proxy",
+      retryPolicy: "short",
       maxBytes: 7,
       wantsPlainJson: true,
     });

@@ -21,12 +21,12 @@ const at = { now: () => NOW_S * 1000 };
 /** The headers that the gateway itself sends. */
 function gatewayHeaders(body: string | Uint8Array, secrets: readonly string[], ed25519Key?: string) {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  const { seed, standard } = createSigner(secrets, { ed25519Key }).sign("evt_1", NOW_S, bytes);
+  const { plain, standard } = createSigner(secrets, { ed25519Key }).sign("evt_1", NOW_S, bytes);
   return {
     "webhook-id": "evt_1",
     "webhook-timestamp": String(NOW_S),
     "webhook-signature": standard,
-    "X-Webhook-Signature": seed,
+    "X-Webhook-Signature": plain,
     "X-Webhook-Timestamp": String(NOW_S),
   };
 }
