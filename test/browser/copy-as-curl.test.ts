@@ -147,7 +147,7 @@ describe("a command that was copied", () => {
     expect(received.body.equals(body)).toBe(true);
   });
 
-  it("publishes an event once more that was published, with the key of whoever runs it", async () => {
+  it("publishes an event once more that was published, with the key of the person who runs it", async () => {
     const payload = `{"n": 12345678901234567890, "text": ${JSON.stringify(TRICKY)}}`;
     const body = `{"event_type":"order.paid","payload":${payload}}`;
     const { json } = await gateway.request("POST", "/api/v1/events", { body, headers: JSON_TYPE });

@@ -114,7 +114,7 @@ describe("the count of hops", () => {
 });
 
 describe("a destination at the gateway itself", () => {
-  it("is refused unless the subscription says that it may be", async () => {
+  it("is rejected unless the subscription says that it may be", async () => {
     const gateway = await openGateway({ env: { PUBLIC_URL: "https://Hooks.example/in/" } });
     const make = (url: string, more: object = {}) =>
       gateway.post("/api/v1/subscriptions", { name: url, url, events: ["*"], ...more });

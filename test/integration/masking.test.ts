@@ -89,7 +89,7 @@ describe("fields that are masked at ingest", () => {
     [{ name: "a", mask: [""] }, "mask"],
     [{ name: "a", mask: ["/order"], ordering_key_from: "body:/order/id" }, "mask"],
     [{ name: "a", mask: ["/id"], id_from: "body:/id" }, "mask"],
-  ])("are refused with 422 for %j", async (input, field) => {
+  ])("are rejected with 422 for %j", async (input, field) => {
     const answer = await plain.post("/api/v1/sources", input);
     expect(answer.status).toBe(422);
     expect(String(answer.json["field"])).toContain(field);

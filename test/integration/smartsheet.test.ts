@@ -211,7 +211,7 @@ describe("a Smartsheet source", () => {
   });
 
   // shows: A11
-  it("refuses what is not signed, or not JSON, in words", async () => {
+  it("rejects what is not signed, or not JSON, in words", async () => {
     const body = callback(`"events":[${row(5)}]`);
     for (const answer of [await gateway.webhook("sheets", body), await send(body, "sheets", "wrong")]) {
       expect([answer.status, answer.json["code"]]).toEqual([401, "bad_signature"]);
@@ -271,7 +271,7 @@ describe("a Smartsheet source", () => {
     await others;
   });
 
-  it("is refused with options or a manifest that it cannot have, and never reads a file for the API", async () => {
+  it("is rejected with options or a manifest that it cannot have, and never reads a file for the API", async () => {
     const make = (settings: object) =>
       gateway.post("/api/v1/sources", { name: "new", kind: "smartsheet", ...settings });
     for (const [settings, field] of [

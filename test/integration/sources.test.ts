@@ -340,14 +340,14 @@ describe("sources by API", () => {
     [{ name: "x", tenant_id: "a\0" }, "tenant_id"],
     [{ name: "x", id_from: "somewhere" }, "id_from"],
     [{ name: "x", unknown: 1 }, "unknown"],
-  ])("refuse %j and name the field", async (input, field) => {
+  ])("reject %j and name the field", async (input, field) => {
     const answer = await send("POST", "", input);
     expect([answer.status, answer.json["code"], answer.json["field"]]).toEqual([422, "invalid_field", field]);
     expect((await send("GET", "/x")).status).toBe(404);
   });
 });
 
-describe("a request that was ignored or refused", () => {
+describe("a request that was ignored or rejected", () => {
   it.each([
     ["before its body was read", "gone-wrong", { allowed_ips: ["192.0.2.1/32"] }, "address_not_allowed"],
     ["for what is in it", "went-wrong", { content_types: ["application/json"] }, "unreadable_body"],
@@ -415,7 +415,7 @@ describe("a request that was ignored or refused", () => {
     expect(await gateway.event(second)).toMatchObject({ event_type: "sample.sold", payload: { id: 2 } });
   });
 
-  it("is refused again while it is still wrong, and 409 where its body was not kept or it was accepted", async () => {
+  it("is rejected again while it is still wrong, and 409 where its body was not kept or it was accepted", async () => {
     await gateway.webhook("wronged", "{broken");
     const { id } = await loggedOnce("wronged");
     expect((await gateway.post(`/api/v1/requests/${id}/replay`)).json["code"]).toBe("unreadable_body");

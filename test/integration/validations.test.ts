@@ -36,7 +36,7 @@ const xml = (endpoint: string, body: string) => gateway.webhook(endpoint, body, 
 
 describe("a validation", () => {
   // shows: B13, B28, B39
-  it("lets through what conforms, and refuses the rest with every failing path", async () => {
+  it("lets through what conforms, and rejects the rest with every failing path", async () => {
     const endpoint = fresh();
     const { status, json } = await put(endpoint, ORDER);
     expect([status, json]).toEqual([200, { status: "validation_updated", endpoint }]);
@@ -55,7 +55,7 @@ describe("a validation", () => {
   });
 
   // shows: B4, B25
-  it("keeps what it refuses out of the queue, and in the log of requests with the cause", async () => {
+  it("keeps what it rejects out of the queue, and in the log of requests with the cause", async () => {
     const endpoint = fresh();
     await put(endpoint, ORDER);
     await gateway.subscribe({ name: endpoint, url: sink.url, events: [`webhook.${endpoint}`] });
@@ -99,7 +99,7 @@ describe("a validation", () => {
     expect(shown.text).toBe(XSD);
   });
 
-  it("is chosen by the kind of the body where there are two, and refuses what it is not for", async () => {
+  it("is chosen by the kind of the body where there are two, and rejects what it is not for", async () => {
     const both = fresh();
     await put(both, ORDER);
     expect((await xml(both, "<order/>")).json).toMatchObject({
@@ -163,7 +163,7 @@ describe("the validation of default", () => {
 
 describe("strict mode", () => {
   // shows: B22, B23
-  it("refuses webhooks for which there is no validation", async () => {
+  it("rejects webhooks for which there is no validation", async () => {
     const strict = await startTestGateway({ yaml: "validation_mode: strict" });
     try {
       const refused = await strict.webhook("orders", "{}");

@@ -217,7 +217,7 @@ describe("the Smartsheet adapter", () => {
   });
 
   // shows: A30
-  it("shows as FAILED what the core app refuses, and goes on with the sheet", async () => {
+  it("shows as FAILED what the core app rejects, and goes on with the sheet", async () => {
     answerAs(({ body }) => ({ status: body.includes('"row_id":"666"') ? 400 : 200 }));
     smartsheet.change(TAGS, [rowEvent("666"), rowEvent("667")]);
     await until(() => takenBy(TAGS).includes("667"));

@@ -102,7 +102,7 @@ describe("the stage that every event passes", () => {
     ]);
   });
 
-  it("goes no further with what the meter refuses, and takes the gateway's own events past it", () => {
+  it("goes no further with what the meter rejects, and takes the gateway's own events past it", () => {
     const asked: string[] = [];
     const { ingest, told, done } = open({ meter: meterOf(OVER, asked) });
     ingest.accept(newEvent(), done);
