@@ -24,7 +24,7 @@ export const WEBHOOK_STATES = [
  */
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
-export interface JudgedWebhook {
+export interface ComparedWebhook {
   webhookId: string;
   name: string | undefined;
   sheetId: string;
@@ -38,20 +38,20 @@ export interface JudgedWebhook {
   remote: RemoteWebhook | undefined;
 }
 
-export interface Judgement {
-  webhooks: readonly JudgedWebhook[];
+export interface WebhookComparison {
+  webhooks: readonly ComparedWebhook[];
   /** Sheets of the manifest without a webhook that calls this source. */
   missing: readonly { sheetId: string; sheetName: string }[];
 }
 
 const ENDED = "DISABLED_APP_REVOKED";
 
-export function judgeWebhooks(
+export function compareWebhooks(
   remotes: readonly RemoteWebhook[],
   known: readonly KnownWebhook[],
   sheets: SheetNames | undefined,
   callbackUrl: string,
-): Judgement {
+): WebhookComparison {
   const registered = new Set(known.map(({ webhookId }) => webhookId));
   const chosen = chooseWebhooks(remotes, callbackUrl);
 
@@ -63,7 +63,7 @@ export function judgeWebhooks(
     return remote.status === ENABLED ? "active" : "disabled";
   }
 
-  const webhooks = remotes.map((remote): JudgedWebhook => ({
+  const webhooks = remotes.map((remote): ComparedWebhook => ({
     webhookId: remote.id,
     name: remote.name,
     sheetId: remote.scopeId,

@@ -140,8 +140,8 @@ describe("a command that was copied", () => {
   it("sends a request once more that was rejected", async () => {
     const body = Buffer.from(`{"broken": '${TRICKY}'`);
     await send({ path: "/webhook/broken", headers: JSON_TYPE, body });
-    await until(async () => (await gateway.refused("broken")).length === 1);
-    const [refused] = await gateway.refused("broken");
+    await until(async () => (await gateway.rejected("broken")).length === 1);
+    const [refused] = await gateway.rejected("broken");
     const received = await runIn("/bin/sh", await copyCommand(`/requests/${String(refused?.id)}`));
     expect(own(received.headers)).toEqual(JSON_TYPE);
     expect(received.body.equals(body)).toBe(true);

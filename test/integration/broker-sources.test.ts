@@ -85,7 +85,7 @@ describe("a queue of RabbitMQ as a source", () => {
     }
     const [request] = await sink.received(1);
     expect(request?.body.toString()).toBe('{"litres": 12345678901234567890}');
-    await until(async () => (await gateway.refused("bus")).length === 2);
+    await until(async () => (await gateway.rejected("bus")).length === 2);
     expect(await eventsOf(gateway)).toMatchObject([
       { event_id: "evt-1", event_type: "milk.collected", source: "iot", tenant_id: "default", priority: "high" },
     ]);
@@ -111,7 +111,7 @@ describe("a queue of RabbitMQ as a source", () => {
     send({ origin: STORE, event_id: "evt-1", hops: 1, generation: 1 });
     send({ origin: STORE, event_id: "evt-2", hops: 9, generation: 1 });
     await sink.received(1);
-    await until(async () => (await gateway.refused("bus")).length === 1);
+    await until(async () => (await gateway.rejected("bus")).length === 1);
     await until(async () => (await countLeft()) === 0);
     expect(await eventsOf(gateway)).toHaveLength(1);
     let parked: { reason: string }[] = [];

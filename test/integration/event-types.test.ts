@@ -299,8 +299,8 @@ describe("an event whose type has a schema", () => {
     const xml = await gateway.webhook("strict", "<a/>", { "content-type": "application/xml" });
     expect(xml.json["errors"]).toEqual([{ path: "", message: "is not JSON" }]);
     // The log is written on the side.
-    await until(async () => (await gateway.refused("strict")).length === 2);
-    for (const { cause } of await gateway.refused("strict")) expect(cause).toBe("schema_mismatch");
+    await until(async () => (await gateway.rejected("strict")).length === 2);
+    for (const { cause } of await gateway.rejected("strict")) expect(cause).toBe("schema_mismatch");
   });
 
   it("is no longer checked when the version or the type is gone", async () => {

@@ -260,7 +260,7 @@ describe("the fallback of one that forwards", () => {
       timestamp: Date.now(),
       properties: {},
     });
-    await until(async () => (await gateway.refused("other")).length > 0);
+    await until(async () => (await gateway.rejected("other")).length > 0);
     expect(await takeAll()).toEqual(['{"n":1}']);
   });
 

@@ -77,7 +77,7 @@ describe("the server's limits", () => {
       expect([answer.status, answer.json["code"]]).toEqual([413, "too_large"]);
       await socket.closed();
       expect(await countEvents("chunked")).toBe(0);
-      await until(async () => (await gateway.refused("chunked"))[0]?.cause === "too_large");
+      await until(async () => (await gateway.rejected("chunked"))[0]?.cause === "too_large");
     });
 
     it("lets a sender that goes on sending read the rejection", async () => {

@@ -30,8 +30,10 @@ describe("fields that are masked at ingest", () => {
     await sink.received(2);
     const delivered = sink.requests.map(({ body }) => JSON.parse(body.toString()) as object);
     expect(delivered).toEqual(["1", "2"].map((id) => notification(id, "***")));
-    await until(async () => (await plain.refused("graph")).length === 2);
-    const kept = await Promise.all((await plain.refused("graph")).map(({ id }) => plain.get(`/api/v1/requests/${id}`)));
+    await until(async () => (await plain.rejected("graph")).length === 2);
+    const kept = await Promise.all(
+      (await plain.rejected("graph")).map(({ id }) => plain.get(`/api/v1/requests/${id}`)),
+    );
     expect(kept.map(({ status, text }) => [status, text.includes("clientState"), text.includes(SECRET)])).toEqual([
       [200, true, false],
       [200, true, false],

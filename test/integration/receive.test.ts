@@ -179,8 +179,8 @@ describe("receiving webhooks", () => {
     await gateway.webhook("shop", "{}", { ...headers, "content-encoding": "gzip" });
     await gateway.webhook("shop", '{"order":{"id":"a\\u0000b"}}', { "x-order-event-id": "log-2" });
     // The log is written behind the answers.
-    await until(async () => (await gateway.refused("shop"))[0]?.cause === "invalid_field");
-    const requests = await gateway.refused("shop");
+    await until(async () => (await gateway.rejected("shop"))[0]?.cause === "invalid_field");
+    const requests = await gateway.rejected("shop");
     expect(requests.map(({ outcome, cause }) => `${outcome} ${cause}`).slice(0, 4)).toEqual([
       "rejected invalid_field",
       "rejected unsupported_encoding",

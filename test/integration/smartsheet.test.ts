@@ -206,8 +206,8 @@ describe("a Smartsheet source", () => {
     const body = build();
     const { status, json } = await send(body);
     expect([status, json]).toEqual([200, { status: "ignored", cause }]);
-    await until(async () => (await gateway.refused("sheets"))[0]?.cause === cause);
-    expect((await gateway.refused("sheets"))[0]).toMatchObject({ outcome: "ignored" });
+    await until(async () => (await gateway.rejected("sheets"))[0]?.cause === cause);
+    expect((await gateway.rejected("sheets"))[0]).toMatchObject({ outcome: "ignored" });
   });
 
   // shows: A11
@@ -249,7 +249,7 @@ describe("a Smartsheet source", () => {
     expect(archive.requests.filter(about)).toEqual([]);
     expect(archive.requests.length).toBeGreaterThan(0);
     expect((await eventsOf()).filter((event) => String(event["event_type"]).includes("status"))).toEqual([]);
-    const ignored = (await gateway.refused("sheets")).filter(({ cause }) => cause === "webhook_status");
+    const ignored = (await gateway.rejected("sheets")).filter(({ cause }) => cause === "webhook_status");
     expect(ignored).toHaveLength(2);
   });
 

@@ -48,8 +48,8 @@ describe("a source of a kind", () => {
 
   const eventOf = (answer: Answer) => gateway.event(String(answer.json["event_id"]));
   const logged = async (source: string, cause: string) => {
-    await until(async () => (await gateway.refused(source)).some((one) => one.cause === cause));
-    return (await gateway.refused(source)).filter((one) => one.cause === cause);
+    await until(async () => (await gateway.rejected(source)).some((one) => one.cause === cause));
+    return (await gateway.rejected(source)).filter((one) => one.cause === cause);
   };
 
   it("takes what is signed with any live secret and answers 200, with type, key and time as its kind says", async () => {

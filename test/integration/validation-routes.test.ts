@@ -200,7 +200,7 @@ describe("trying out", () => {
     expect((await tryOut(endpoint, "<a/>", XML_TYPE)).json).toMatchObject({ valid: false });
     expect((await tryOut(fresh(), "{}")).json).toMatchObject({ valid: true, validation: null });
     expect(rowsOf(await gateway.get(`/api/v1/events?source=${endpoint}`))).toEqual([]);
-    expect(await gateway.refused(endpoint)).toEqual([]);
+    expect(await gateway.rejected(endpoint)).toEqual([]);
   });
 
   it("takes a document that is not in force in an envelope", async () => {

@@ -62,8 +62,8 @@ describe("a validation", () => {
     await gateway.webhook(endpoint, '{"id":1}');
     await gateway.webhook(endpoint, "{broken");
     expect((await gateway.webhook(endpoint, '{"id":7,"total":1}')).json).toMatchObject({ deliveries: 1 });
-    await until(async () => (await gateway.refused(endpoint)).length === 2);
-    const causes = (await gateway.refused(endpoint)).map(({ cause, outcome }) => `${outcome} ${cause}`);
+    await until(async () => (await gateway.rejected(endpoint)).length === 2);
+    const causes = (await gateway.rejected(endpoint)).map(({ cause, outcome }) => `${outcome} ${cause}`);
     expect(new Set(causes)).toEqual(new Set(["rejected unreadable_body", "rejected validation_failed"]));
     const [received] = await sink.received(1);
     expect(received?.body.toString()).toBe('{"id":7,"total":1}');
@@ -168,7 +168,7 @@ describe("strict mode", () => {
     try {
       const refused = await strict.webhook("orders", "{}");
       expect(refused.json).toMatchObject({ status: 422, code: "validation_not_found", endpoint: "orders" });
-      await until(async () => (await strict.refused("orders")).some(({ cause }) => cause === "validation_not_found"));
+      await until(async () => (await strict.rejected("orders")).some(({ cause }) => cause === "validation_not_found"));
       const headers = { "content-type": "application/json" };
       await strict.request("PUT", "/validations/orders", { body: "{}", headers });
       expect((await strict.webhook("orders", "{}")).status).toBe(202);

@@ -166,7 +166,7 @@ describe("the Smartsheet adapter", () => {
     await until(() => readEventLog().filter(({ status }) => status === "DUPLICATE").length === 4);
     // What was ignored is written down behind the answer.
     await until(
-      async () => (await api.refused("smartsheet")).filter(({ cause }) => cause === "duplicate").length === 2,
+      async () => (await api.rejected("smartsheet")).filter(({ cause }) => cause === "duplicate").length === 2,
     );
     expect(changes()).toHaveLength(before);
   });

@@ -29,7 +29,7 @@ let statuses: WebhookStatusChange[] = [];
 const context: SmartsheetContext = {
   findSheets: (manifest) => readManifest(manifest),
   findWebhooks: () => (registered === undefined ? undefined : { secrets: registered }),
-  async noteStatus(change) {
+  async recordStatus(change) {
     statuses.push(change);
   },
 };
