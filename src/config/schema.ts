@@ -164,7 +164,7 @@ const destinations = {
     defaultText: "`Posthorn/<version>`",
     pattern: "^[\\x21-\\x7e]([\\x20-\\x7e]{0,198}[\\x21-\\x7e])?$",
     hint: "give 1 to 200 printable ASCII characters",
-    description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls refuse",
+    description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls reject",
   }),
   held_max_days: Type.Number({
     default: 30,

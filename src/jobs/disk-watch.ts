@@ -98,7 +98,7 @@ export function openDiskWatch(options: {
   look();
 
   return {
-    /** True below the limit: new events are refused, deliveries continue. */
+    /** True below the limit: new events are rejected, deliveries continue. */
     get isLow() {
       return isLow;
     },

@@ -75,7 +75,7 @@ export function createMetrics(now: () => number = () => performance.now()) {
   const serverErrors = counter("posthorn_server_errors_total", "Answers of 5xx on any route, by their code");
   const closedConnections = counter(
     "posthorn_connections_closed_total",
-    "Inbound connections closed because there were too many: idle ones evicted, new ones refused",
+    "Inbound connections closed because there were too many: idle ones evicted, new ones rejected",
   );
   const events = counter("posthorn_events_total", "Events by their result when they were received");
   const pruned = counter("posthorn_events_pruned_total", "Events deleted after their retention time").with({});

@@ -46,8 +46,8 @@ export function createServerErrors(options: {
       ...(last?.untold && { untold: last.untold }),
     };
     if (code === "internal_error") logger.error({ ...place, error }, "request failed");
-    else logger.warn({ ...place, detail: message, ...(known?.cause !== undefined && { cause: known.cause }) }, REFUSED);
+    else logger.warn({ ...place, detail: message, ...(known?.cause !== undefined && { cause: known.cause }) }, FAILED);
   };
 }
 
-const REFUSED = "request failed because of an internal error";
+const FAILED = "request failed because of an internal error";

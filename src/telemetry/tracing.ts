@@ -68,7 +68,7 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
   let hasFailed = false;
 
   /** Logged once: an error for one event repeats for every event. */
-  function noteFault(error: unknown): void {
+  function recordFault(error: unknown): void {
     if (!hasFailed) logger.error({ error }, "the OpenTelemetry SDK failed, spans may be missing");
     hasFailed = true;
   }
@@ -78,7 +78,7 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
     try {
       return act();
     } catch (error) {
-      noteFault(error);
+      recordFault(error);
       return undefined;
     }
   }
@@ -122,7 +122,7 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
         const sdk: object = "getDelegate" in provider ? (provider as ProxyTracerProvider).getDelegate() : provider;
         if ("forceFlush" in sdk && typeof sdk.forceFlush === "function") await sdk.forceFlush();
       } catch (error) {
-        noteFault(error);
+        recordFault(error);
       }
     },
   };

@@ -38,7 +38,7 @@ function compileValidation(text: string, trusted: boolean): JsonCheck {
     throw new SchemaFault("must be an object, true or false");
   }
   const { rules: alone, "x-rules": beside, ...schema } = root as Record<string, unknown>;
-  if (alone !== undefined) refuseBoth(root);
+  if (alone !== undefined) rejectBoth(root);
   const rules =
     alone !== undefined ? parseRules(alone, "rules") : beside === undefined ? [] : parseRules(beside, "x-rules");
   return compileParts(alone === undefined ? JSON.stringify(schema) : undefined, rules, trusted);
@@ -59,7 +59,7 @@ function compileParts(text: string | undefined, rules: readonly Rule[], trusted:
 }
 
 /** As an unknown keyword of a schema, `rules` would be ignored silently. */
-function refuseBoth(root: object): void {
+function rejectBoth(root: object): void {
   const other = Object.keys(root).find((name) => !REMARKS.has(name));
   if (other === undefined) return;
   throw new SchemaFault(`has rules next to ${other.slice(0, 60)}; next to a schema, name them x-rules`);
@@ -111,7 +111,7 @@ function parseRule(value: unknown, at: string): Rule {
 function parseCondition(value: unknown, at: string): Filter {
   try {
     const filter = parseFilter(value, at);
-    refuseFields(typeof value === "string" ? JSON.parse(value) : value, at);
+    rejectFields(typeof value === "string" ? JSON.parse(value) : value, at);
     return filter;
   } catch (error) {
     if (!(error instanceof PosthornError)) throw error;
@@ -119,10 +119,10 @@ function parseCondition(value: unknown, at: string): Filter {
   }
 }
 
-function refuseFields(source: object, at: string): void {
+function rejectFields(source: object, at: string): void {
   for (const [name, value] of Object.entries(source)) {
     if (LOGICAL.has(name)) {
-      for (const inner of [value].flat()) refuseFields(inner as object, `${at}.${name}`);
+      for (const inner of [value].flat()) rejectFields(inner as object, `${at}.${name}`);
     } else if (!FIELDS.some((field) => field === name)) {
       throw new SchemaFault(`has ${at}.${name}, which requests do not have; use ${FIELDS.join(", ")}`);
     }

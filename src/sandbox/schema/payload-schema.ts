@@ -43,7 +43,7 @@ export function compilePayloadSchema(
 ): PayloadSchema {
   const { maxErrors } = LIMITS[limits];
   const prepared = prepareSchema(text, limits);
-  if (!trusted) refuseInvalid(prepared);
+  if (!trusted) rejectInvalid(prepared);
   const decide = compile(prepared, false);
   // Compiled on demand, because most schemas never see an invalid payload.
   let name: ValidateFunction | undefined;
@@ -104,7 +104,7 @@ function compile(prepared: PreparedSchema, allErrors: boolean): ValidateFunction
   }
 }
 
-function refuseInvalid({ draft, source }: PreparedSchema): void {
+function rejectInvalid({ draft, source }: PreparedSchema): void {
   const error = findSchemaError(draft, source);
   if (error === undefined) return;
   throw new SchemaFault(`is not a valid JSON Schema: ${error.instancePath} ${error.message ?? "is not valid"}`);

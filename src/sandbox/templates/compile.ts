@@ -10,7 +10,7 @@ import {
   Token,
 } from "liquidjs";
 import { suggestName } from "../../model/nearest-name.ts";
-import { createPlaceWriter, TemplateFault, Landing } from "./place-writers.ts";
+import { createPlaceWriter, TemplateFault, OutputValue } from "./place-writers.ts";
 import { type Template, TEMPLATE_LIMITS } from "./templates.ts";
 import { writeExactJson, ExactNumber } from "./template-scope.ts";
 
@@ -234,7 +234,7 @@ export function createLanguage(): Liquid {
     ownPropertyOnly: true,
     strictFilters: true,
     // Output stays a value until it is written; see `place-writers.ts`.
-    outputEscape: (value) => (value instanceof Landing ? value : new Landing(value)) as unknown as string,
+    outputEscape: (value) => (value instanceof OutputValue ? value : new OutputValue(value)) as unknown as string,
     // Templates cannot read files.
     templates: {},
     relativeReference: false,
@@ -251,14 +251,14 @@ export function createLanguage(): Liquid {
       return handler.call(this, asWritten(value), ...given.map(asWritten));
     });
   }
-  liquid.registerFilter("json", { raw: true, handler: (value: unknown) => new Landing(value, true) });
+  liquid.registerFilter("json", { raw: true, handler: (value: unknown) => new OutputValue(value, true) });
   liquid.registerTag("capture", BoundedCapture);
   return liquid;
 }
 
 function asWritten(value: unknown): unknown {
   if (value instanceof ExactNumber) return value.text;
-  if (value instanceof Landing) return value.toString();
+  if (value instanceof OutputValue) return value.toString();
   return Array.isArray(value) || typeof value !== "object" || value === null ? value : writeExactJson(value);
 }
 
