@@ -43,8 +43,8 @@ export interface IngestOptions {
   /** Events between accept and commit. */
   work: Pick<Work, "unwrittenEvents">;
   metrics: Pick<Metrics, "countEvent">;
-  statistics: { noteEvent(): void };
-  disk: { noteFull(): void };
+  statistics: { recordEvent(): void };
+  disk: { recordFull(): void };
 }
 
 export function createIngest(options: IngestOptions): Ingest {
@@ -54,8 +54,8 @@ export function createIngest(options: IngestOptions): Ingest {
   function record(result: Accepted): Accepted {
     try {
       metrics.countEvent(nameOf(result));
-      if (result.kind === "stored") statistics.noteEvent();
-      if (result.kind === "rejected" && result.error.code === "store_full") disk.noteFull();
+      if (result.kind === "stored") statistics.recordEvent();
+      if (result.kind === "rejected" && result.error.code === "store_full") disk.recordFull();
       return result;
     } catch (error) {
       return notAccepted(error);
@@ -172,7 +172,7 @@ export interface OwnEvents {
    */
   publishOwn(event: OwnEvent): Promise<void>;
   /** Writes the event with the change that it reports, or not at all. Returns its id. */
-  tellWith(draft: Draft, event: OwnEvent): string;
+  publishWith(draft: Draft, event: OwnEvent): string;
 }
 
 export interface OwnEvent {
@@ -200,7 +200,7 @@ const SOURCE = "posthorn";
 export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
   const { ingest, clock, createId, router, onFault } = options;
   return {
-    tellWith(draft, own) {
+    publishWith(draft, own) {
       const { event, deliveries, done } = ingest.plan(toIncomingEvent(own, clock, createId("evt")));
       draft.accept(event, deliveries, done);
       return event.id;

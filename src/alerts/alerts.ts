@@ -58,7 +58,7 @@ const KEPT_TELLINGS = 10;
 
 export async function openAlerts(options: {
   registry: Registry;
-  ownEvents: Pick<OwnEvents, "tellWith">;
+  ownEvents: Pick<OwnEvents, "publishWith">;
   clock: Clock;
   createId: (prefix: "alr") => string;
   rules: readonly ActiveRule[];
@@ -148,7 +148,7 @@ export async function openAlerts(options: {
 
   function notify(draft: Draft, rule: ActiveRule, tenantId: string, alert: Alert, ending?: Ending): readonly Telling[] {
     const event = toAlertEvent(rule, tenantId, alert, ending);
-    const eventId = ownEvents.tellWith(draft, event);
+    const eventId = ownEvents.publishWith(draft, event);
     return [{ type: event.type, eventId, at: clock.wall() }, ...alert.told].slice(0, KEPT_TELLINGS);
   }
 

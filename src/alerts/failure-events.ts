@@ -23,7 +23,7 @@ export function createFailureEvents(options: {
   ownEvents: OwnEvents;
   clock: Clock;
   findSubscription: (seq: number) => Subscription | undefined;
-  statistics?: Pick<Statistics, "noteEnded"> | undefined;
+  statistics?: Pick<Statistics, "recordEnd"> | undefined;
 }) {
   const { ownEvents, clock, findSubscription, statistics } = options;
   let waiting: OwnEvent[] | undefined = [];
@@ -61,7 +61,7 @@ export function createFailureEvents(options: {
     /** Written with the change, as is `resumed`. */
     suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void {
       if (!facts.failedOthers) return;
-      ownEvents.tellWith(draft, {
+      ownEvents.publishWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
         data: {
@@ -99,7 +99,7 @@ export function createFailureEvents(options: {
       from: SubscriptionStatus,
       { held, skipped }: { held: "deliver" | "skip"; skipped: number },
     ): void {
-      ownEvents.tellWith(draft, {
+      ownEvents.publishWith(draft, {
         type: "webhook.resumed",
         tenantId: subscription.tenantId,
         data: {
@@ -151,7 +151,7 @@ export function createFailureEvents(options: {
     /** Deliveries that became dead without an attempt. */
     diedUnsent(dead: readonly DeadDelivery[]): void {
       for (const one of dead) {
-        statistics?.noteEnded(one.subscriptionSeq, "dead");
+        statistics?.recordEnd(one.subscriptionSeq, "dead");
         const subscription = findSubscription(one.subscriptionSeq);
         if (subscription !== undefined) notifyDead(subscription, one);
       }
@@ -163,7 +163,7 @@ export function createFailureEvents(options: {
       reason: string,
       draft: Draft,
     ): void {
-      ownEvents.tellWith(draft, { type: "source.disabled", tenantId, data: { source: name, status, reason } });
+      ownEvents.publishWith(draft, { type: "source.disabled", tenantId, data: { source: name, status, reason } });
     },
 
     /** Until then, events that are not part of a change are kept back: no subscription is loaded yet. */

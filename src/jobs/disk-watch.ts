@@ -106,7 +106,7 @@ export function openDiskWatch(options: {
       return freeBytes;
     },
     /** Called when a write found no space: deletes the ballast and checks again. */
-    noteFull(): void {
+    recordFull(): void {
       dropBallast();
       timer?.cancel();
       look();

@@ -243,7 +243,7 @@ export function createStepPace(clock: Pick<Clock, "now">) {
       return maxRows;
     },
     /**
-     * Notes a step: when it was asked for, and how long its changes took. Returns how long to rest before the next step:
+     * Records a step: when it was asked for, and how long its changes took. Returns how long to rest before the next step:
      * a multiple of all that the step took, its commit and its wait for other commits included.
      */
     endStep(calledAt: number, tookMs: number): number {

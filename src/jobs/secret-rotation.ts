@@ -39,7 +39,7 @@ const DAY_MS = 86_400_000;
 
 export function createSecretRotation(options: {
   subscriptions: Pick<Subscriptions, "list" | "keysOf" | "changeKeys">;
-  ownEvents: Pick<OwnEvents, "tellWith">;
+  ownEvents: Pick<OwnEvents, "publishWith">;
   clock: Clock;
   random: Random;
   /** 0 switches rotation by age off. */
@@ -76,7 +76,7 @@ export function createSecretRotation(options: {
     const begun: { subscription: Subscription; endsAt: number | undefined }[] = [];
     const result = await change((draft, subscription, keys) => {
       begun[0] = { subscription, endsAt: findOverlapEnd(keys) };
-      ownEvents.tellWith(draft, describe(subscription, keys, clock.now(), trigger));
+      ownEvents.publishWith(draft, describe(subscription, keys, clock.now(), trigger));
     });
     for (const { subscription, endsAt } of begun) {
       if (endsAt !== undefined) await options.onOverlap(endsAt);

@@ -64,9 +64,9 @@ export function createRequestReplays(options: {
       case "rejected":
         throw result.error;
       case "stored":
-        return note(stored, by, [result.eventId]);
+        return record(stored, by, [result.eventId]);
       case "several":
-        return note(stored, by, result.eventIds);
+        return record(stored, by, result.eventIds);
       case "duplicate":
         return { request: stored, outcome: "ignored", cause: "duplicate" };
       case "ignored":
@@ -74,7 +74,7 @@ export function createRequestReplays(options: {
     }
   }
 
-  async function note(
+  async function record(
     stored: StoredRequest,
     by: string | undefined,
     eventIds: readonly string[],

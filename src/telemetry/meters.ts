@@ -99,7 +99,7 @@ export function createSummary(
     observe(seconds) {
       sum += seconds;
       count++;
-      recent.note(seconds);
+      recent.record(seconds);
     },
   };
 }
@@ -138,7 +138,7 @@ export function createLatencyWindow(now: () => number) {
   const minuteOf = (at: number) => Math.floor(at / SLOT_MS);
 
   return {
-    note(seconds: number): void {
+    record(seconds: number): void {
       const step = seconds <= LEAST_S ? 0 : Math.min(STEPS - 1, Math.ceil(Math.log(seconds / LEAST_S) / LOG_GROWTH));
       const at = slotOf(minuteOf(now())) * STEPS + step;
       counts[at] = (counts[at] as number) + 1;

@@ -3,12 +3,12 @@ import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Reports errors that are our own fault, with the place, but without secrets of a URL. */
-export type NoteServerError = (
+export type ReportServerError = (
   error: unknown,
   place: { method?: string | undefined; path: string; requestId?: string | undefined },
 ) => void;
 
-const TELL_AGAIN_MS = 10_000;
+const LOG_AGAIN_MS = 10_000;
 /** The number of kinds that are kept apart; messages are few, but nothing guarantees it. */
 const MAX_KINDS = 200;
 
@@ -20,7 +20,7 @@ export function createServerErrors(options: {
   logger: Logger;
   metrics: Pick<Metrics, "countServerError">;
   now: () => number;
-}): NoteServerError {
+}): ReportServerError {
   const { logger, metrics, now } = options;
   const told = new Map<string, { at: number; untold: number }>();
 
@@ -31,7 +31,7 @@ export function createServerErrors(options: {
     const message = error instanceof Error ? error.message : String(error);
     const kind = `${code} ${message}`;
     const last = told.get(kind);
-    if (last !== undefined && now() - last.at < TELL_AGAIN_MS) {
+    if (last !== undefined && now() - last.at < LOG_AGAIN_MS) {
       last.untold++;
       return;
     }

@@ -177,7 +177,10 @@ function referenceTo({ number: index }: Numbered): string {
   return `#/${NUMBERED}/${index}`;
 }
 
-function findMeant({ to, dynamicName }: { to: SchemaPlace; dynamicName: string | undefined }, scope: Scope): SchemaPlace {
+function findMeant(
+  { to, dynamicName }: { to: SchemaPlace; dynamicName: string | undefined },
+  scope: Scope,
+): SchemaPlace {
   if (dynamicName === undefined) return to;
   return scope.get(dynamicName)?.anchors.get(dynamicName) ?? to;
 }

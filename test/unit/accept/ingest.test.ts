@@ -28,8 +28,8 @@ function open(options: { result?: Accepted; meter?: Meter; fault?: Error } = {})
     governor: { noteAccepted: () => told.push("governor") },
     work,
     metrics: { countEvent: (kind) => told.push(`counted ${kind}`) },
-    statistics: { noteEvent: () => undefined },
-    disk: { noteFull: () => told.push("disk full") },
+    statistics: { recordEvent: () => undefined },
+    disk: { recordFull: () => told.push("disk full") },
   });
   const done = ({ kind }: Accepted) => told.push(`done ${kind}, ${work.unwrittenEvents} unwritten`);
   return { ingest, told, done };

@@ -50,7 +50,7 @@ describe("an event of the gateway itself", () => {
       drafted.push([drawn, deliveries]);
       done(storedAs("evt_1", 1, []));
     };
-    ownEvents.tellWith({ accept } as Draft, event);
+    ownEvents.publishWith({ accept } as Draft, event);
     expect(drafted).toEqual([[planned[0], []]]);
     expect([planned[0]?.type, told, accepted]).toEqual(["webhook.suspended", ["stored"], []]);
   });
