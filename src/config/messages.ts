@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { parseMailAddress, parseSmtpUrl, TLS_MODES, type TlsMode } from "../model/mail.ts";
 import { oneOf } from "../model/shape.ts";
-import { optionalText, withVariables } from "./setting-schema.ts";
+import { flag, integer, optionalText, withVariables } from "./setting-schema.ts";
 
 /** Settings for e-mail, and for all SMS. */
 
@@ -9,14 +9,12 @@ export const Smtp = Type.Object(
   withVariables("POSTHORN_SMTP_", {
     url: optionalText({
       secret: true,
-      minLength: 1,
       maxLength: 2048,
       description:
         "The server for destinations of the kind `email`: `smtps://user:password@host:465`, or `smtp://…:587`, which " +
         "switches to TLS with STARTTLS",
     }),
     from: optionalText({
-      minLength: 1,
       maxLength: 320,
       description: "The sender of e-mail: `orders@example.com` or `Shop <orders@example.com>`",
     }),
@@ -30,7 +28,6 @@ export const Smtp = Type.Object(
     ),
     ca_file: optionalText({
       path: true,
-      minLength: 1,
       description: "PEM file of certificates to trust instead of the system's",
     }),
     dkim_domain: optionalText({
@@ -43,34 +40,25 @@ export const Smtp = Type.Object(
     }),
     dkim_key: optionalText({
       secret: true,
-      minLength: 1,
       maxLength: 16_384,
       description: "The private key, as PEM",
     }),
-    max_connections: Type.Integer({
-      default: 5,
-      minimum: 1,
-      maximum: 100,
-      description: "Simultaneous connections to the server; tenants take turns",
-    }),
-    messages_per_connection: Type.Integer({
-      default: 100,
-      minimum: 1,
-      maximum: 100_000,
-      description: "E-mails after which a connection is replaced by a new one",
-    }),
-    tenant_rate: Type.Integer({
-      default: 120,
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "E-mails a minute for each tenant, over all of its subscriptions; further ones wait",
-    }),
-    allow_tenants: Type.Boolean({
-      default: false,
-      description:
-        "Whether keys that are bound to a tenant may create destinations of the kind `email`. They then decide what is sent " +
+    max_connections: integer(5, { from: 1, to: 100 }, "Simultaneous connections to the server; tenants take turns"),
+    messages_per_connection: integer(
+      100,
+      { from: 1, to: 100_000 },
+      "E-mails after which a connection is replaced by a new one",
+    ),
+    tenant_rate: integer(
+      120,
+      { from: 1, to: 1_000_000 },
+      "E-mails a minute for each tenant, over all of its subscriptions; further ones wait",
+    ),
+    allow_tenants: flag(
+      false,
+      "Whether keys that are bound to a tenant may create destinations of the kind `email`. They then decide what is sent " +
         "in your name, and to whom",
-    }),
+    ),
   }),
   { additionalProperties: false },
 );
@@ -82,25 +70,21 @@ export const Sms = Type.Object(
       hint: "give a country as two capital letters, for example DE",
       description: "The country of numbers without `+` and country code, unless the destination names one",
     }),
-    number_rate: Type.Integer({
-      default: 30,
-      minimum: 1,
-      maximum: 100_000,
-      description:
-        "Messages an hour to one number for the events of each tenant, over all subscriptions; further ones wait",
-    }),
-    tenant_rate: Type.Integer({
-      default: 120,
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "Messages a minute for each tenant, over all of its subscriptions; further ones wait",
-    }),
-    allow_tenants: Type.Boolean({
-      default: false,
-      description:
-        "Whether keys that are bound to a tenant may create destinations of the kind `sms`. They then decide what is sent, " +
+    number_rate: integer(
+      30,
+      { from: 1, to: 100_000 },
+      "Messages an hour to one number for the events of each tenant, over all subscriptions; further ones wait",
+    ),
+    tenant_rate: integer(
+      120,
+      { from: 1, to: 1_000_000 },
+      "Messages a minute for each tenant, over all of its subscriptions; further ones wait",
+    ),
+    allow_tenants: flag(
+      false,
+      "Whether keys that are bound to a tenant may create destinations of the kind `sms`. They then decide what is sent, " +
         "and to whom",
-    }),
+    ),
   }),
   { additionalProperties: false },
 );

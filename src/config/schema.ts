@@ -10,7 +10,7 @@ import { ALERT_SETTINGS, AlertsSection, Limits, Retention, Portal } from "./sect
 import { oneOf } from "../model/shape.ts";
 import { Sms, Smtp } from "./messages.ts";
 import { Oidc } from "./oidc.ts";
-import { optionalText, withVariables } from "./setting-schema.ts";
+import { flag, integer, number, optionalText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins.ts";
 import { VERSION } from "./version.ts";
 
@@ -25,25 +25,17 @@ const listening = {
     hint: "give a host name or an address, without scheme and port",
     description: "Address to listen on",
   }),
-  port: Type.Integer({
-    default: 8080,
-    minimum: 0,
-    maximum: 65_535,
-    description: "Port to listen on; 0 takes any free port and prints it",
-  }),
+  port: integer(8080, { from: 0, to: 65_535 }, "Port to listen on; 0 takes any free port and prints it"),
   tls_cert: optionalText({
     path: true,
-    minLength: 1,
     description: "PEM file with the certificate chain; with `tls_key` the gateway speaks https itself",
   }),
   tls_key: optionalText({
     path: true,
-    minLength: 1,
     description: "PEM file with the private key of `tls_cert`",
   }),
   public_url: optionalText({
     maxLength: 2048,
-    minLength: 1,
     description: "Public address of the gateway, for example `https://hooks.example.com`",
   }),
   trusted_proxies: Type.Array(Cidrs.items, {
@@ -83,23 +75,17 @@ const keys = {
     hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
     description: "Encrypts secrets at rest; at least 32 random characters",
   }),
-  secret_rotation_days: Type.Integer({
-    default: 90,
-    minimum: 0,
-    maximum: 3650,
-    description:
-      "Age at which a subscription gets a new secret beside the old one, if its tenant has a contact for this or a " +
+  secret_rotation_days: integer(
+    90,
+    { from: 0, to: 3650 },
+    "Age at which a subscription gets a new secret beside the old one, if its tenant has a contact for this or a " +
       "subscription that names `webhook.secret_rotating`; otherwise the gateway only warns. 0 switches both off",
-  }),
+  ),
 };
 
 const receiving = {
-  any_source: Type.Boolean({
-    default: true,
-    description: "The `*` source: `/webhook/NAME` accepts webhooks for names that are not declared",
-  }),
+  any_source: flag(true, "The `*` source: `/webhook/NAME` accepts webhooks for names that are not declared"),
   event_types_dir: optionalText({
-    minLength: 1,
     description:
       "Folder of yaml and json files that declare event types, each with one type or a list `event_types`; " +
       "in the yaml, relative to that file",
@@ -118,13 +104,12 @@ const receiving = {
 };
 
 const destinations = {
-  dev: Type.Boolean({
-    default: false,
-    description:
-      "For trying it out on your own machine: destinations on this machine and without TLS are allowed, and failed " +
+  dev: flag(
+    false,
+    "For trying it out on your own machine: destinations on this machine and without TLS are allowed, and failed " +
       "deliveries are retried within seconds. Invalid together with `public_url`, `trusted_proxies` or a `host` " +
       "that others can reach",
-  }),
+  ),
   default_retry_policy: Type.Union([oneOf(RETRY_POLICY_NAMES), RetryDelays], {
     default: "standard",
     description:
@@ -136,19 +121,14 @@ const destinations = {
     default: false,
     description: "CIDRs of private networks that deliveries may reach, or `true` for all of them (development only)",
   }),
-  allow_http_destinations: Type.Boolean({
-    default: false,
-    description: "Whether deliveries may be sent without TLS",
-  }),
-  max_probe_s: Type.Number({
-    default: 60,
-    minimum: 1,
-    maximum: 3600,
-    description: "Seconds, at most, between two probes of a destination that is down and has no health check",
-  }),
+  allow_http_destinations: flag(false, "Whether deliveries may be sent without TLS"),
+  max_probe_s: number(
+    60,
+    { from: 1, to: 3600 },
+    "Seconds, at most, between two probes of a destination that is down and has no health check",
+  ),
   egress_proxy: optionalText({
     secret: true,
-    minLength: 1,
     maxLength: 2048,
     description:
       "A proxy for all deliveries: `http://[user:password@]host:port`; it must support CONNECT. The address " +
@@ -156,7 +136,6 @@ const destinations = {
   }),
   batch_dir: optionalText({
     path: true,
-    minLength: 1,
     description: "Folder in which subscriptions of the kind `batch` may write files; without it they can only post",
   }),
   user_agent: Type.String({
@@ -166,34 +145,29 @@ const destinations = {
     hint: "give 1 to 200 printable ASCII characters",
     description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls reject",
   }),
-  held_max_days: Type.Number({
-    default: 30,
-    minimum: 0.01,
-    maximum: 3650,
-    description:
-      "Days for which a paused, suspended or unreachable subscription holds a delivery; then it becomes a dead letter " +
+  held_max_days: number(
+    30,
+    { from: 0.01, to: 3650 },
+    "Days for which a paused, suspended or unreachable subscription holds a delivery; then it becomes a dead letter " +
       "(`held_too_long`)",
-  }),
+  ),
 };
 
 const brokers = {
   amqp_url: optionalText({
     secret: true,
-    minLength: 1,
     maxLength: 4096,
     description: "RabbitMQ for the connection `default`: `amqps://user:password@host:5671/vhost`",
   }),
   servicebus_connection_string: optionalText({
     env: "AZURE_SERVICEBUS_CONNECTION_STRING",
     secret: true,
-    minLength: 1,
     maxLength: 4096,
     description: "Azure Service Bus for the connection `default`",
   }),
   storage_connection_string: optionalText({
     env: "AZURE_STORAGE_CONNECTION_STRING",
     secret: true,
-    minLength: 1,
     maxLength: 4096,
     description: "Azure Storage (queues and blobs) for the connection `default`",
   }),
@@ -227,29 +201,21 @@ const operation = {
     ],
     { default: "info", description: "The lowest level that is logged" },
   ),
-  access_log: Type.Boolean({
-    default: true,
-    description:
-      "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +
+  access_log: flag(
+    true,
+    "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +
       "each request of the API from `trace`",
-  }),
+  ),
   log_file: optionalText({
     path: true,
-    minLength: 1,
     description: "Also log to this file, as JSON; it is rotated by size",
   }),
-  status_public: Type.Boolean({
-    default: false,
-    description: "Whether `/status` is open without a key",
-  }),
-  metrics_public: Type.Boolean({
-    default: false,
-    description: "Whether `/metrics` is open without a key",
-  }),
-  catalog_public: Type.Boolean({
-    default: false,
-    description: "Whether `/catalog`, a page for partners with all event types, is served; it is open without a key",
-  }),
+  status_public: flag(false, "Whether `/status` is open without a key"),
+  metrics_public: flag(false, "Whether `/metrics` is open without a key"),
+  catalog_public: flag(
+    false,
+    "Whether `/catalog`, a page for partners with all event types, is served; it is open without a key",
+  ),
 };
 
 function declared<Item extends TSchema>(item: Item, description: string) {

@@ -26,9 +26,26 @@ export function withVariables<Settings extends TProperties>(prefix: string, sett
   return settings;
 }
 
-/** An optional text. */
+interface Range {
+  from: number;
+  to?: number;
+}
+
+export function integer(value: number, { from, to }: Range, description: string) {
+  return Type.Integer({ default: value, minimum: from, ...(to !== undefined && { maximum: to }), description });
+}
+
+export function number(value: number, { from, to }: Required<Range>, description: string) {
+  return Type.Number({ default: value, minimum: from, maximum: to, description });
+}
+
+export function flag(value: boolean, description: string) {
+  return Type.Boolean({ default: value, description });
+}
+
+/** An optional text. Unless its pattern says more, it is not empty. */
 export function optionalText(options: TStringOptions & Partial<SettingSchema>) {
-  return Type.Optional(Type.String(options));
+  return Type.Optional(Type.String(options.pattern === undefined ? { minLength: 1, ...options } : options));
 }
 
 /** The JSON Schema keywords that the settings use. */
