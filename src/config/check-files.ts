@@ -1,21 +1,20 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { Config } from "./settings-tree.ts";
-import { createConfigError, type LoadedConfig } from "./load.ts";
+import { complainTo, createConfigError, type LoadedConfig } from "./load.ts";
 import type { Problem } from "./parse-yaml.ts";
 
 /** Checks files that only the gateway itself reads: client commands load the configuration without access to them. */
 export function checkFiles({ config, origins }: Pick<LoadedConfig, "config" | "origins">): void {
   const problems: Problem[] = [];
-  const complain = (path: string, message: string): undefined => {
-    const { from, place } = origins.get(path) ?? { from: "default", place: undefined };
-    problems.push({ place: place ?? path, path: from === "file" ? path : "", message });
-  };
-  checkTls(config, complain);
+  checkTls(
+    config,
+    complainTo(origins, (problem) => problems.push(problem)),
+  );
   if (problems.length > 0) throw createConfigError(problems);
 }
 
-type Complain = (path: string, message: string) => undefined;
+type Complain = ReturnType<typeof complainTo>;
 
 function checkTls({ tlsCert, tlsKey }: Config, complain: Complain): void {
   if (tlsCert === undefined || tlsKey === undefined) return;
