@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createSecureContext } from "node:tls";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { Config } from "./settings-tree.ts";
 import { complainTo, createConfigError, type LoadedConfig } from "./load.ts";
 import type { Problem } from "./parse-yaml.ts";
@@ -21,20 +21,20 @@ function checkTls({ tlsCert, tlsKey }: Config, complain: Complain): void {
   const cert = read("tls_cert", tlsCert, complain);
   const key = read("tls_key", tlsKey, complain);
   if (cert === undefined || key === undefined) return;
-  try {
-    createSecureContext({ cert });
-  } catch {
-    return complain("tls_cert", `${tlsCert} does not contain a certificate in PEM format`);
+  if (!isUsable({ cert })) complain("tls_cert", `${tlsCert} does not contain a certificate in PEM format`);
+  else if (!isUsable({ key })) {
+    complain("tls_key", `${tlsKey} does not contain a private key in PEM format without a passphrase`);
+  } else if (!isUsable({ cert, key })) {
+    complain("tls_key", `${tlsKey} does not belong to the certificate in ${tlsCert}`);
   }
+}
+
+function isUsable(options: SecureContextOptions): boolean {
   try {
-    createSecureContext({ key });
+    createSecureContext(options);
+    return true;
   } catch {
-    return complain("tls_key", `${tlsKey} does not contain a private key in PEM format without a passphrase`);
-  }
-  try {
-    createSecureContext({ cert, key });
-  } catch {
-    return complain("tls_key", `${tlsKey} does not belong to the certificate in ${tlsCert}`);
+    return false;
   }
 }
 

@@ -190,17 +190,10 @@ const operation = {
     hint: "other roles need a shared store or a broker, which this version does not have",
     description: "The role of this process: `all` receives, stores and delivers",
   }),
-  log_level: Type.Union(
-    [
-      Type.Literal("fatal"),
-      Type.Literal("error"),
-      Type.Literal("warn"),
-      Type.Literal("info"),
-      Type.Literal("debug"),
-      Type.Literal("trace"),
-    ],
-    { default: "info", description: "The lowest level that is logged" },
-  ),
+  log_level: oneOf(["fatal", "error", "warn", "info", "debug", "trace"], {
+    default: "info",
+    description: "The lowest level that is logged",
+  }),
   access_log: flag(
     true,
     "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +

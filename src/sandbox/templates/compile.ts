@@ -135,10 +135,12 @@ function describe(message: string): string {
 /** Liquid with only the tags and filters that are listed here. */
 
 /** Filters on texts get numbers as they were written. */
-const TEXT_FILTERS = words(`append capitalize downcase lstrip prepend remove remove_first remove_last replace replace_first
+const TEXT_FILTERS =
+  words(`append capitalize downcase lstrip prepend remove remove_first remove_last replace replace_first
   replace_last rstrip slice split squish strip strip_html strip_newlines truncate truncatewords upcase url_encode url_decode
   base64_encode base64_decode sha256`);
-const OTHER_FILTERS = words(`abs at_least at_most ceil compact concat date default divided_by first floor join json last map
+const OTHER_FILTERS =
+  words(`abs at_least at_most ceil compact concat date default divided_by first floor join json last map
   minus modulo plus reverse round size sort sum times uniq where`);
 /** Sorted by name, for messages. */
 const FILTER_NAMES = [...TEXT_FILTERS, ...OTHER_FILTERS].toSorted();
