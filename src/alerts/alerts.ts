@@ -119,14 +119,9 @@ export async function openAlerts(options: {
   function fire(draft: Draft, { rule, tenantId, causes }: Decided, group: AlertGroup) {
     const now = clock.now();
     const { current } = group;
+    const start = { firedAt: clock.wall(), clearedAt: undefined, acknowledged: undefined, told: [] };
     const alert: Alert = {
-      ...(current ?? {
-        id: createId("alr"),
-        firedAt: clock.wall(),
-        clearedAt: undefined,
-        acknowledged: undefined,
-        told: [],
-      }),
+      ...(current ?? { id: createId("alr"), ...start }),
       ...nameCauses(causes),
       severity: rule.severity,
       threshold: rule.threshold,
@@ -286,12 +281,8 @@ function byName(rules: readonly ActiveRule[]): ReadonlyMap<AlertRuleName, Active
 }
 
 function worst(rule: ActiveRule, causes: readonly Cause[]): number {
-  return (
-    worstOf(
-      rule,
-      causes.map(({ value }) => value),
-    ) ?? 0
-  );
+  const values = causes.map(({ value }) => value);
+  return worstOf(rule, values) ?? 0;
 }
 
 /** How many cleared alerts are kept for each rule and tenant. */

@@ -9,7 +9,7 @@ import type { StoredDelivery, StoredEvent } from "../store/port/reads.ts";
 import { readAll, type Store } from "../store/store.ts";
 import type { Authors } from "../resources/authors.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
-import { createMovedDeliveries } from "./replay-selection.ts";
+import { createMovedDeliveries, termsOf } from "./replay-selection.ts";
 
 /** Operations on single deliveries. */
 export type Replays = ReturnType<typeof createReplays>;
@@ -47,9 +47,7 @@ export function createReplays(options: {
 
   async function replay(eventSeq: number, subscription: Subscription): Promise<StoredDelivery> {
     const key = { eventSeq, subscriptionSeq: subscription.seq };
-    const { maxAgeMs, ordered } = subscription;
-    const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
-    await change(key, { act: "replay", ordered, expiresAt }, subscription.tenantId);
+    await change(key, { act: "replay", ...termsOf(subscription, clock.now()) }, subscription.tenantId);
     onDue(subscription);
     return find(key);
   }
@@ -131,15 +129,8 @@ export function createReplays(options: {
     async reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean> {
       const wanted = await listReplayable(event.seq);
       const now = clock.now();
-      const isReopened = await store.events.reopenByMessage(
-        event.seq,
-        message,
-        wanted.map(({ seq, ordered, maxAgeMs }) => ({
-          subscriptionSeq: seq,
-          ordered,
-          expiresAt: maxAgeMs === undefined ? undefined : now + maxAgeMs,
-        })),
-      );
+      const reopened = wanted.map((one) => ({ subscriptionSeq: one.seq, ...termsOf(one, now) }));
+      const isReopened = await store.events.reopenByMessage(event.seq, message, reopened);
       if (isReopened) wanted.forEach(onDue);
       return isReopened;
     },

@@ -21,7 +21,7 @@ export interface Tracing {
   /** Starts the span of an accepted event, as a child of its trace. Undefined when the SDK creates no valid span. */
   startAccept(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
   /** Starts the span of an attempt, as a child of the event's trace and linked to it. */
-  startAttempt(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
+  startAttempt: Tracing["startAccept"];
   /** Makes the SDK export its spans before the process ends. Never rejects; waits as long as the SDK does. */
   flush(): Promise<void>;
 }
@@ -86,37 +86,33 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
   function run(span: Span): RunningSpan | undefined {
     const own = span.spanContext();
     if (!isSpanContextValid(own)) return undefined;
-    const end = (attributes: Attributes, failure: SpanFailure | undefined) => {
-      span.setAttributes(attributes);
-      if (failure !== undefined) {
-        span.setAttribute("error.type", failure.type);
-        span.setStatus({
-          code: SpanStatusCode.ERROR,
-          ...(failure.reason !== undefined && { message: failure.reason }),
-        });
-      }
-      span.end();
-    };
     return {
       trace: writeContext(own),
-      end(attributes, failure) {
-        guarded(() => end(attributes, failure));
-      },
+      end: (attributes, failure) =>
+        guarded(() => {
+          span.setAttributes(attributes);
+          if (failure !== undefined) {
+            const { type, reason } = failure;
+            span.setAttribute("error.type", type);
+            span.setStatus({ code: SpanStatusCode.ERROR, ...(reason !== undefined && { message: reason }) });
+          }
+          span.end();
+        }),
     };
   }
 
+  function createStart(kind: SpanKind, isLinked: boolean): Tracing["startAccept"] {
+    return (name, attributes, parent) =>
+      guarded(() => {
+        const remote = parent === undefined ? undefined : readContext(parent);
+        const links = isLinked && remote !== undefined ? [{ context: remote }] : [];
+        return run(tracer.startSpan(name, { kind, attributes, links }, childOf(remote)));
+      });
+  }
+
   return {
-    startAccept: (name, attributes, parent) =>
-      guarded(() => {
-        const remote = parent === undefined ? undefined : readContext(parent);
-        return run(tracer.startSpan(name, { kind: SpanKind.CONSUMER, attributes }, childOf(remote)));
-      }),
-    startAttempt: (name, attributes, parent) =>
-      guarded(() => {
-        const remote = parent === undefined ? undefined : readContext(parent);
-        const links = remote === undefined ? [] : [{ context: remote }];
-        return run(tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes, links }, childOf(remote)));
-      }),
+    startAccept: createStart(SpanKind.CONSUMER, false),
+    startAttempt: createStart(SpanKind.PRODUCER, true),
     async flush() {
       try {
         const sdk: object = "getDelegate" in provider ? (provider as ProxyTracerProvider).getDelegate() : provider;

@@ -61,10 +61,10 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   interface Slot {
     readonly seat: ReturnType<typeof createSeat<Reply>>;
     readonly isPermanent: boolean;
-    line: Line | undefined;
+    line?: Line | undefined;
     /** The line that used the thread last: the thread still has its schemas in memory. */
-    last: string | undefined;
-    timer: NodeJS.Timeout | undefined;
+    last?: string;
+    timer?: NodeJS.Timeout | undefined;
   }
 
   const { maxThreads, idleMs = IDLE_MS, keepFirst = false } = options;
@@ -80,14 +80,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   function getLine(name: string): Line {
     const known = lines.get(name);
     if (known !== undefined) return known;
-    const line: Line = {
-      name,
-      waiting: new Map(),
-      bytes: new Map(),
-      totalBytes: 0,
-      isServed: false,
-      slowUntil: 0,
-    };
+    const line: Line = { name, waiting: new Map(), bytes: new Map(), totalBytes: 0, isServed: false, slowUntil: 0 };
     lines.set(name, line);
     return line;
   }
@@ -108,13 +101,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     const free = slots.filter(({ line }) => line === undefined);
     const slot = free.find(({ last }) => last === name) ?? free[0];
     if (slot !== undefined || slots.length >= maxThreads) return slot;
-    const added: Slot = {
-      seat: createSeat<Reply>(options),
-      isPermanent: keepFirst && slots.length === 0,
-      line: undefined,
-      last: undefined,
-      timer: undefined,
-    };
+    const added: Slot = { seat: createSeat<Reply>(options), isPermanent: keepFirst && slots.length === 0 };
     slots.push(added);
     return added;
   }
@@ -266,13 +253,7 @@ function createSeat<Reply extends object>({ thread: file, resourceLimits }: Thre
       thread = undefined;
       // The thread may have ended by itself just when the call came.
       if (current !== undefined && current.tries < MAX_TRIES) return post(current);
-      end((one) =>
-        one.reject(
-          new PosthornError("unavailable", "The check failed because its thread was lost. Try again.", {
-            retryAfterS: 5,
-          }),
-        ),
-      );
+      end((one) => one.reject(unavailable("The check failed because its thread was lost. Try again.")));
     };
     started.on("error", lose);
     started.on("exit", lose);
@@ -343,6 +324,9 @@ function createSeat<Reply extends object>({ thread: file, resourceLimits }: Thre
 }
 
 /** For calls that have no answer when the gateway stops. */
-function stopped(): PosthornError {
-  return new PosthornError("unavailable", "The gateway stops.", { retryAfterS: 5 });
+const stopped = () => unavailable("The gateway stops.");
+
+/** The error of a call that may succeed later. */
+export function unavailable(message: string): PosthornError {
+  return new PosthornError("unavailable", message, { retryAfterS: 5 });
 }
