@@ -35,7 +35,6 @@ export interface ShownAlert extends Alert {
 }
 
 export interface ShownRule extends ActiveRule {
-  /** Undefined when nothing was measured. */
   worst: number | undefined;
   measured: number;
   badCount: number;
@@ -45,15 +44,12 @@ export interface ShownRule extends ActiveRule {
 interface MuteRequest {
   by: string;
   note?: string | undefined;
-  /** Mutes only this cause. */
   cause?: string | undefined;
   /** By default until it is unmuted. */
   forMs?: number | undefined;
 }
 
-/** The most alerts in one transaction. */
 const MAX_WRITTEN_AT_ONCE = 100;
-/** How many notifications of an alert are kept. */
 const KEPT_TELLINGS = 10;
 
 export async function openAlerts(options: {

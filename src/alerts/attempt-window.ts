@@ -50,7 +50,6 @@ function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number) {
   }
 
   return {
-    /** Called for every attempt. */
     record(subscriptionSeq: number, { durationMs, isSuccess, isRetry }: CountedAttempt): void {
       const slot = Math.floor(clock.now() / slotMs);
       let ring = rings.get(subscriptionSeq);

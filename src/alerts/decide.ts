@@ -76,7 +76,6 @@ export function decide(
   return !isLookedAfter && isCool && hasNews(rule, current, causes) ? "notify" : undefined;
 }
 
-/** Whether the whole group is muted. */
 export function isMuted(mutes: readonly Mute[], now: number): boolean {
   return mutes.some((mute) => mute.cause === undefined && isInForce(mute, now));
 }

@@ -59,7 +59,6 @@ export interface Origin {
 export type Origins = ReadonlyMap<string, Origin>;
 
 export interface LoadedConfig {
-  /** Deeply frozen. */
   config: Config;
   warnings: string[];
   origins: Origins;

@@ -3,8 +3,6 @@ import { parseMailAddress, parseSmtpUrl, TLS_MODES, type TlsMode } from "../mode
 import { oneOf } from "../model/shape.ts";
 import { flag, integer, optionalText, withVariables } from "./setting-schema.ts";
 
-/** Settings for e-mail, and for all SMS. */
-
 export const Smtp = Type.Object(
   withVariables("POSTHORN_SMTP_", {
     url: optionalText({
@@ -38,11 +36,7 @@ export const Smtp = Type.Object(
       pattern: "^[A-Za-z0-9._-]{1,63}$",
       description: "The selector of the public key in DNS: `<selector>._domainkey.<domain>`",
     }),
-    dkim_key: optionalText({
-      secret: true,
-      maxLength: 16_384,
-      description: "The private key, as PEM",
-    }),
+    dkim_key: optionalText({ secret: true, maxLength: 16_384, description: "The private key, as PEM" }),
     max_connections: integer(5, { from: 1, to: 100 }, "Simultaneous connections to the server; tenants take turns"),
     messages_per_connection: integer(
       100,

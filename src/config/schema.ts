@@ -30,10 +30,7 @@ const listening = {
     path: true,
     description: "PEM file with the certificate chain; with `tls_key` the gateway speaks https itself",
   }),
-  tls_key: optionalText({
-    path: true,
-    description: "PEM file with the private key of `tls_cert`",
-  }),
+  tls_key: optionalText({ path: true, description: "PEM file with the private key of `tls_cert`" }),
   public_url: optionalText({
     maxLength: 2048,
     description: "Public address of the gateway, for example `https://hooks.example.com`",
@@ -199,10 +196,7 @@ const operation = {
     "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +
       "each request of the API from `trace`",
   ),
-  log_file: optionalText({
-    path: true,
-    description: "Also log to this file, as JSON; it is rotated by size",
-  }),
+  log_file: optionalText({ path: true, description: "Also log to this file, as JSON; it is rotated by size" }),
   status_public: flag(false, "Whether `/status` is open without a key"),
   metrics_public: flag(false, "Whether `/metrics` is open without a key"),
   catalog_public: flag(

@@ -188,7 +188,6 @@ export const AlertChannelSchema = Type.Unsafe<AlertChannel>(
   Type.Object({ ...destinationFields, ...CHANNEL_FIELDS }, { additionalProperties: false }),
 );
 
-/** Settings that have an environment variable. */
 export const ALERT_SETTINGS = withVariables("POSTHORN_ALERTS_", {
   enabled: Type.Boolean({ default: true, description: "Whether the gateway looks for problems and raises alerts" }),
   every_s: number(15, { from: 1, to: 3600 }, "Seconds from one evaluation of the rules to the next"),

@@ -12,7 +12,6 @@ export interface SettingSchema extends TSchema {
   secret?: boolean;
   /** A path in the file system; a relative one starts at the working directory. */
   path?: boolean;
-  /** Each item must be a CIDR. */
   cidrs?: boolean;
   /** How the docs describe a default that is not constant. */
   defaultText?: string;

@@ -111,7 +111,6 @@ export function openDiskWatch(options: {
       timer?.cancel();
       look();
     },
-    /** Resolves when the ballast is complete, or has failed. */
     settled: async () => filling,
     async close(): Promise<void> {
       givingUp?.abort();

@@ -22,7 +22,6 @@ export interface JobContext {
 }
 
 export interface JobReport {
-  /** The result, for people. */
   summary: Readonly<Record<string, number>>;
   /** Set when there is work before the interval has passed. */
   nextRunAt?: number | undefined;
@@ -181,7 +180,6 @@ export function createJobs(options: {
       await store.jobs.schedule(name, at);
       armEarlier(job, at);
     },
-    /** Lets running jobs end. */
     async stop(): Promise<void> {
       isStopped = true;
       for (const { timer } of timers.values()) timer.cancel();

@@ -142,14 +142,11 @@ export function createStatistics(options: {
   }
 
   return {
-    /** Called for every attempt. */
     record: (subscriptionSeq: number, durationMs: number, isSuccess: boolean) =>
       collector.record(subscriptionSeq, durationMs, isSuccess, clock.wall()),
     /** Called when a delivery has ended: at its first try, later, or as a dead letter. */
     recordEnd: (subscriptionSeq: number, ending: Ending) => collector.recordEnd(subscriptionSeq, ending, clock.wall()),
-    /** Called for every event. */
     recordEvent: () => collector.recordEvent(clock.wall()),
-    /** The same for one window. */
     describeWindow,
     /** A short summary of each subscription; those without attempts are left out. */
     async summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>> {
@@ -170,7 +167,6 @@ export function createStatistics(options: {
         last_24h: await describeWindow("last_24h", subscriptionSeqs),
       };
     },
-    /** Writes the remaining sums. */
     async stop(): Promise<void> {
       isStopped = true;
       await rounds.stop();
@@ -294,7 +290,6 @@ export function createAttemptCollector() {
   }
 
   return {
-    /** Counts an accepted event. */
     recordEvent(wall: number): void {
       turn(wall);
       count(EVENTS_TAKEN, 0, true);

@@ -26,7 +26,6 @@ export type BulkReplays = ReturnType<typeof createBulkReplays>;
 export interface ReplayRequest {
   kind: ReplayKind;
   filter: ReplayFilter;
-  /** The tenant of the caller. */
   boundTo: string | undefined;
   /** An id derived from the caller's own key for this request. */
   id?: string | undefined;
@@ -147,7 +146,6 @@ export function createBulkReplays(options: {
   }
 
   return {
-    /** Counts the deliveries without doing anything. */
     plan: async (request: ReplayRequest) => count(await prepare(request)),
 
     /** `isRepeat`: the same request with the same `id` was already carried out. */

@@ -252,14 +252,11 @@ export function createReplayRunner(options: {
 
   return {
     selection,
-    /** Continues the jobs in the store. */
     async start(): Promise<void> {
       const running = await readAll((page) => store.jobs.listReplays({ status: "running" }, page));
       for (const replay of running.toReversed()) add(replay);
     },
-    /** Starts or continues a job. */
     add,
-    /** Stops a job that was paused or cancelled. */
     drop: (id: string) => void runs.delete(id),
     /** Whether the open deliveries of this deleted subscription are being cancelled. */
     isCancelling: (seq: number) => [...runs.values()].some(({ replay }) => replay.laneSeq === seq),

@@ -11,7 +11,6 @@ import type { Authors } from "../resources/authors.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import { createMovedDeliveries, termsOf } from "./replay-selection.ts";
 
-/** Operations on single deliveries. */
 export type Replays = ReturnType<typeof createReplays>;
 
 export function createReplays(options: {
@@ -104,7 +103,6 @@ export function createReplays(options: {
       await giveUp(key, "purge");
       return find(key);
     },
-    /** Opens an ended delivery again. */
     replay: ({ eventSeq, subscriptionSeq }: DeliveryKey) => replay(eventSeq, getSubscription(subscriptionSeq)),
     /**
      * To every subscription that got the event, or to the named one in any case. A caller that is bound to a tenant

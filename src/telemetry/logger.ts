@@ -29,7 +29,6 @@ export interface LogOutput {
 
 export interface LoggerOptions {
   level: LogLevel;
-  /** A file beside stdout. */
   file?: string | undefined;
   maxBytes: number;
   keep: number;
@@ -162,7 +161,6 @@ function formatError(error: unknown): string[] {
 
 const MASK = "***";
 
-/** In snake_case. */
 const SECRET_NAME =
   /^((proxy_)?authorization|auth|credentials|(set_)?cookie|password|passphrase|((access|refresh)_)?token|secrets?|(key|client)_secret|(x_)?api_key|apikey|(admin|master|private)_key)$/;
 

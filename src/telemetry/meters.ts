@@ -45,7 +45,6 @@ export function createHistogram(
   options: {
     name: string;
     help: string;
-    /** Upper bounds, ascending. */
     buckets: readonly number[];
   },
 ): Family<Durations> {

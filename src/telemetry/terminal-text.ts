@@ -5,7 +5,6 @@
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const CONTROLS_IN_LINES = /[^\n\t\P{Cc}]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** For text in one line. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, escapeUnits);
 }

@@ -146,7 +146,6 @@ function writeContext({ traceId, spanId, traceFlags, traceState }: SpanContext):
 /** No longer than this: a collector that does not answer must not keep the gateway from stopping. */
 const FLUSH_MS = 2000;
 
-/** Before the process ends. */
 export async function flushSpans(tracing: Tracing, clock: Clock): Promise<void> {
   let timer: Timer | undefined;
   const late = new Promise<void>((resolve) => (timer = clock.setTimer(clock.now() + FLUSH_MS, resolve)));

@@ -25,13 +25,12 @@ export interface CheckedDocument {
 export interface CheckedRequest {
   /** Well-formed. Of an event, only this is checked; the rules of validations also look at the rest. */
   readonly body: Uint8Array;
-  /** The endpoint in the path. */
   readonly endpoint: string;
   readonly headers: IncomingHttpHeaders;
   readonly query: string;
 }
 
-/** The errors of a body; undefined when it is valid. */
+/** Undefined for a valid body. */
 export type Mismatches = readonly Mismatch[] | undefined;
 
 /** Why a body could not be checked: the document cannot be used, or the check needs more memory than allowed. */

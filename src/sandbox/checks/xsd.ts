@@ -106,7 +106,6 @@ function createXsdEngine(libxml: typeof Libxml, reader: Awaited<ReturnType<typeo
         throw error;
       }
       return {
-        /** The errors of a body; undefined when it is valid. */
         check(body: Buffer, charset: string | undefined): readonly Mismatch[] | undefined {
           const { encoding, parts } = outlineXml(body, charset, Number.POSITIVE_INFINITY);
           const tooMuch = findTooMuch(parts);
@@ -176,7 +175,6 @@ export function limitWasmMemory(maxBytes = MAX_BYTES) {
   return {
     /** So much memory is used that a restart is worth it. */
     isLarge: () => bytes > LARGE_BYTES || isExhausted,
-    /** The parser asked for more memory than allowed. */
     isExhausted: () => isExhausted,
   };
 }

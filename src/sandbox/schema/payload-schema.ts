@@ -302,7 +302,6 @@ const CATEGORIES: ReadonlyMap<string, string> = new Map(
 /** An escaped backslash before a `p` does not begin a class. */
 const CLASS = /\\(?:([pP])\{(?:(?:General_Category|gc|Script|sc)=)?(\w+)\}|[^])/g;
 
-/** Rewrites a pattern for RE2. */
 function shortenClasses(pattern: string): string {
   return pattern.replace(CLASS, (text, kind: string | undefined, name: string) =>
     kind === undefined ? text : `\\${kind}{${CATEGORIES.get(name) ?? name}}`,

@@ -29,7 +29,6 @@ export interface PreparedSchema {
   source: unknown;
   /** The schema with weights and numbered references. */
   schema: Json;
-  /** Whether `format` is checked. */
   assertsFormats: boolean;
 }
 

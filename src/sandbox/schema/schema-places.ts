@@ -15,7 +15,6 @@ import { SchemaFault } from "./faults.ts";
 
 /** Finds the schemas of a document with their names, and resolves references. */
 
-/** A schema in a document. */
 export interface SchemaPlace {
   readonly node: unknown;
   /** JSON Pointer from the root of the document. */
@@ -208,7 +207,6 @@ function resolveUri(text: string, base: string, at: string): { uri: string; frag
   return { uri: url.href, fragment };
 }
 
-/** As a step of a JSON Pointer. */
 export function escapeStep(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -81,7 +81,6 @@ function isDeeper(parts: readonly Part[]): boolean {
   return false;
 }
 
-/** The content of a tag. */
 export function childrenOf(part: Part): Part[] {
   return part.children === undefined ? [] : toValueSync(part.children(false, true));
 }

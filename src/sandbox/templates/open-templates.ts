@@ -262,11 +262,7 @@ export interface RenderJob {
   readonly facts: SentFacts;
 }
 
-/** The reply of the thread. */
-export type TemplateReply =
-  | { readonly problems: readonly FieldProblem[] }
-  /** In the order of the jobs. */
-  | { readonly rendered: readonly JobReply[] };
+export type TemplateReply = { readonly problems: readonly FieldProblem[] } | { readonly rendered: readonly JobReply[] };
 
 export type JobReply =
   | { readonly texts: readonly string[] }

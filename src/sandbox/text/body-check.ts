@@ -11,7 +11,6 @@ export interface BodySender {
   readonly remoteAddress: string;
 }
 
-/** Sent to the thread. */
 export interface BodyCall {
   body: Uint8Array;
   format: "json" | "xml";
@@ -109,7 +108,6 @@ async function shareInTurns(body: Buffer): Promise<Uint8Array> {
   return copy;
 }
 
-/** Throws `unreadable_body` unless the body is JSON. */
 export function checkJsonBody(
   body: Buffer,
   charset: string | undefined,

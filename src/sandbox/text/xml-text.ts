@@ -54,7 +54,6 @@ function createXmlReader(libxml: typeof Libxml) {
   };
 }
 
-/** Turns the parser's line into a part of a sentence. */
 function reasonOf(message: string): string {
   const text = message.trim().replace(/\s+/g, " ");
   return text.charAt(0).toLowerCase() + text.slice(1);

@@ -51,7 +51,6 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     readonly waiting: Map<string, Job[]>;
     /** Cost of the jobs that wait or run, by sender. */
     readonly bytes: Map<string, number>;
-    /** Cost of the jobs of all senders. */
     totalBytes: number;
     isServed: boolean;
     /** The line counts as slow until then, because its recent work took long. */
@@ -118,7 +117,6 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     }
   }
 
-  /** Of a line that has one. */
   function takeJob({ waiting }: Line): Job {
     const [[sender, jobs]] = waiting as unknown as [[string, Job[]]];
     waiting.delete(sender);
