@@ -6,6 +6,7 @@ import { parseQuery } from "../../model/addresses.ts";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
 import { SchemaFault, TOO_LONG, type Mismatch } from "../schema/faults.ts";
 import { compilePayloadSchema } from "../schema/payload-schema.ts";
+import { escapeStep } from "../schema/schema-places.ts";
 import { decodeJson } from "../text/json-text.ts";
 import type { CheckedRequest, Mismatches } from "./checker.ts";
 
@@ -146,6 +147,5 @@ export function checkRules(rules: readonly Rule[], facts: FilterFacts): Mismatch
 /** `data.order.total` becomes a place in the body; other names stay unchanged. */
 function toPointer(path: string): string {
   const [field = "", ...steps] = path.split(".");
-  if (field === "data") return steps.map((step) => `/${step.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-  return path;
+  return field === "data" ? steps.map((step) => `/${escapeStep(step)}`).join("") : path;
 }

@@ -4,6 +4,7 @@ import { RE2JS } from "re2js";
 import { createAjv, findSchemaError, WEIGHT } from "./drafts.ts";
 import { SchemaFault, TooManySteps, type Mismatch } from "./faults.ts";
 import { LIMITS, prepareSchema, type PreparedSchema } from "./prepare-schema.ts";
+import { escapeStep } from "./schema-places.ts";
 
 /**
  * A compiled schema. Its check ends after a limited number of steps, whatever the schema and the payload are: ajv's
@@ -235,7 +236,7 @@ function pathOf({ instancePath, keyword, params }: ErrorObject): string {
     params["unevaluatedProperty"] ??
     params["propertyName"];
   if (typeof name !== "string" || keyword === "dependentRequired" || keyword === "dependencies") return instancePath;
-  return `${instancePath}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `${instancePath}/${escapeStep(name)}`;
 }
 
 const MAX_SHOWN = 200;

@@ -36,19 +36,16 @@ export interface PlaceWriter extends Emitter {
 }
 
 export function createPlaceWriter(place: TemplatePlace): PlaceWriter {
-  switch (place) {
-    case "text":
-      return createWriter((output) => output.toString());
-    case "html":
-      return createWriter((output) => escapeHtml(output.toString()));
-    case "header":
-      return createWriter((output) => output.toString(), rejectControls);
-    case "url":
-      return createWriter((output, before) => encodePart(output.toString(), before), rejectNoUrl);
-    case "json":
-      return createJsonWriter();
-  }
+  return WRITERS[place]();
 }
+
+const WRITERS: Readonly<Record<TemplatePlace, () => PlaceWriter>> = {
+  text: () => createWriter(String),
+  html: () => createWriter((output) => escapeHtml(output.toString())),
+  header: () => createWriter(String, rejectControls),
+  url: () => createWriter((output, before) => encodePart(output.toString(), before), rejectNoUrl),
+  json: createJsonWriter,
+};
 
 function createWriter(
   escape: (output: OutputValue, before: string) => string,
