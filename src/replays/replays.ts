@@ -51,12 +51,13 @@ export function createReplays(options: {
     return find(key);
   }
 
-  async function giveUp(key: DeliveryKey, act: "cancel" | "purge"): Promise<void> {
+  async function giveUp(key: DeliveryKey, act: "cancel" | "purge"): Promise<StoredDelivery> {
     const subscription = subscriptions.find(key.subscriptionSeq);
     await change(key, { act }, subscription?.tenantId ?? (await find(key)).tenantId);
     if (act === "cancel") onCancelled(key);
     // The next delivery of its ordering key may be sent now.
     if (subscription !== undefined) onDue(subscription);
+    return find(key);
   }
 
   function listDeliveries(eventSeq: number): Promise<StoredDelivery[]> {
@@ -94,15 +95,9 @@ export function createReplays(options: {
       onDue(subscription);
       return find(key);
     },
-    async cancel(key: DeliveryKey): Promise<StoredDelivery> {
-      await giveUp(key, "cancel");
-      return find(key);
-    },
+    cancel: (key: DeliveryKey) => giveUp(key, "cancel"),
     /** Gives a dead letter up for good. */
-    async purge(key: DeliveryKey): Promise<StoredDelivery> {
-      await giveUp(key, "purge");
-      return find(key);
-    },
+    purge: (key: DeliveryKey) => giveUp(key, "purge"),
     replay: ({ eventSeq, subscriptionSeq }: DeliveryKey) => replay(eventSeq, getSubscription(subscriptionSeq)),
     /**
      * To every subscription that got the event, or to the named one in any case. A caller that is bound to a tenant

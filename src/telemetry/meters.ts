@@ -7,32 +7,20 @@ import { bucketOf, createHistogram as createBuckets, LATENCY_BUCKETS, longestIn 
  */
 type Labels = Readonly<Record<string, string>>;
 
-interface Count {
-  value: number;
-}
-
-interface Durations {
-  observe(seconds: number): void;
-}
-
-/** One time series for each set of labels; the caller keeps the series. */
-interface Family<Series> {
-  with(labels: Labels): Series;
-}
-
 interface Sample {
   labels: Labels;
   value: number;
   metricName?: string;
 }
 
-export function createCounter(registry: Registry, about: { name: string; help: string }): Family<Count> {
-  const series: { labels: Labels; count: Count }[] = [];
+/** One time series for each set of labels; the caller keeps the series. */
+export function createCounter(registry: Registry, about: { name: string; help: string }) {
+  const series: { labels: Labels; count: { value: number } }[] = [];
   register(registry, { ...about, type: "counter" }, () =>
     series.map(({ labels, count }) => ({ labels, value: count.value })),
   );
   return {
-    with(labels) {
+    with(labels: Labels) {
       const count = { value: 0 };
       series.push({ labels, count });
       return count;
@@ -40,15 +28,11 @@ export function createCounter(registry: Registry, about: { name: string; help: s
   };
 }
 
+/** `buckets`: upper bounds, ascending. */
 export function createHistogram(
   registry: Registry,
-  options: {
-    name: string;
-    help: string;
-    buckets: readonly number[];
-  },
-): Family<Durations> {
-  const { name, help, buckets } = options;
+  { name, help, buckets }: { name: string; help: string; buckets: readonly number[] },
+) {
   const series: { labels: Labels; counts: number[]; sum: number }[] = [];
   register(registry, { name, help, type: "histogram" }, () =>
     series.flatMap(({ labels, counts, sum }): Sample[] => {
@@ -65,11 +49,11 @@ export function createHistogram(
     }),
   );
   return {
-    with(labels) {
+    with(labels: Labels) {
       const one = { labels, counts: [...buckets, Number.POSITIVE_INFINITY].map(() => 0), sum: 0 };
       series.push(one);
       return {
-        observe(seconds) {
+        observe(seconds: number): void {
           let at = 0;
           while (at < buckets.length && seconds > (buckets[at] as number)) at++;
           (one.counts[at] as number)++;
@@ -87,7 +71,7 @@ export function createSummary(
   registry: Registry,
   { name, help }: { name: string; help: string },
   recent: LatencyWindow,
-): Durations {
+) {
   let sum = 0;
   let count = 0;
   register(registry, { name, help, type: "summary" }, () => [
@@ -96,7 +80,7 @@ export function createSummary(
     { labels: {}, value: count, metricName: `${name}_count` },
   ]);
   return {
-    observe(seconds) {
+    observe(seconds: number): void {
       sum += seconds;
       count++;
       recent.record(seconds);

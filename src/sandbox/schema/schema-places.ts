@@ -53,12 +53,11 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
   const resources = new Map<string, Resource>();
   const metaResources = new Map<string, Resource>();
   const places = new Map<Resource, SchemaDocument>();
-  const own = readDocument(root, draft, BASE_URI, resources, maxSubschemas);
+  const own = readDocument(root, draft, resources, maxSubschemas);
 
   function readDocument(
     document: unknown,
     documentDraft: Draft,
-    baseUri: string,
     known: Map<string, Resource>,
     limit: number,
   ): { document: SchemaDocument; root: SchemaPlace } {
@@ -81,11 +80,11 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
       let anchor: string | undefined;
       const id = isJson(node) && !(isOld && node["$ref"] !== undefined) ? node[idKeyword] : undefined;
       if (typeof id === "string") {
-        const { uri, fragment } = resolveUri(id, outer?.uri ?? baseUri, `${pointer}/${idKeyword}`);
+        const { uri, fragment } = resolveUri(id, outer?.uri ?? BASE_URI, `${pointer}/${idKeyword}`);
         anchor = isOld && fragment !== "" ? fragment : undefined;
         if (outer === undefined || uri !== outer.uri) resource = addResource(uri, pointer);
       }
-      resource ??= addResource(baseUri, pointer);
+      resource ??= addResource(BASE_URI, pointer);
       const place: SchemaPlace = { node, pointer, document: self, resource };
       found.set(pointer, place);
       if (anchor !== undefined) resource.anchors.set(anchor, place);
@@ -138,7 +137,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
     // In draft 04 exclusiveMinimum is a boolean, in all others a number.
     if (metaDraft === undefined || (metaDraft === "04") !== (draft === "04")) return undefined;
     const documents = metaSchemasOf(metaDraft).map((document) =>
-      readDocument(document, metaDraft, BASE_URI, metaResources, Number.POSITIVE_INFINITY),
+      readDocument(document, metaDraft, metaResources, Number.POSITIVE_INFINITY),
     );
     for (const { document } of documents) addReferenced(document);
     return metaResources.get(uri);
