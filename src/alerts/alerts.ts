@@ -34,12 +34,7 @@ export interface ShownAlert extends Alert {
   isMuted: boolean;
 }
 
-export interface ShownRule extends ActiveRule {
-  worst: number | undefined;
-  measured: number;
-  badCount: number;
-  active: Alert | undefined;
-}
+export type ShownRule = ReturnType<Alerts["listRules"]>[number];
 
 interface MuteRequest {
   by: string;
@@ -237,7 +232,7 @@ export async function openAlerts(options: {
         .flatMap(({ thing }) => showAll(thing))
         .sort((one, other) => (one.id < other.id ? 1 : -1)),
     get,
-    /** The rules of the whole gateway. */
+    /** The rules of the whole gateway. `worst` is undefined when nothing was measured. */
     listRules: () =>
       [...rules.values()].map((rule) => {
         const { measured, causes } = evaluator.lastOf(rule.name);

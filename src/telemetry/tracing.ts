@@ -29,14 +29,8 @@ export interface Tracing {
 export interface RunningSpan {
   /** Its trace with its own id, as the parent of what follows. */
   readonly trace: Trace;
-  /** May be called once. */
-  end(attributes: Attributes, failure?: SpanFailure): void;
-}
-
-interface SpanFailure {
-  /** One of few values, for grouping. */
-  readonly type: string;
-  readonly reason: string | undefined;
+  /** May be called once. `type`: one of few values, for grouping. */
+  end(attributes: Attributes, failure?: { readonly type: string; readonly reason: string | undefined }): void;
 }
 
 /** Where all copies of the API find the SDK; see its `internal/global-utils`. */
