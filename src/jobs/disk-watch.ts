@@ -71,7 +71,7 @@ export function openDiskWatch(options: {
       hasFailed = false;
     } catch (error) {
       rmSync(ballast, { force: true });
-      // Tried again every second: it is told once.
+      // Tried again every second: it is reported once.
       if (!signal.aborted && !hasFailed) options.onBallastFault(error);
       hasFailed ||= !signal.aborted;
     }
