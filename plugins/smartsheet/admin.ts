@@ -3,13 +3,7 @@ import { TEXT_SECRET } from "../../src/model/secrets.ts";
 import { createTurns } from "../../src/model/clock.ts";
 import type { RemoteWebhook, SmartsheetClient } from "./client.ts";
 import type { Manifest, SheetNames } from "./manifests.ts";
-import {
-  ENABLED,
-  compareWebhooks,
-  mayBeEnabled,
-  type ComparedWebhook,
-  type WebhookComparison,
-} from "./webhook-states.ts";
+import { ENABLED, judgeWebhooks, mayBeEnabled, type JudgedWebhook, type Judgement } from "./webhook-states.ts";
 import type { WebhookRegistry } from "./webhook-registry.ts";
 
 /**
@@ -47,7 +41,7 @@ export interface RegisteredSheet {
   error: string | undefined;
 }
 
-export interface WebhookList extends WebhookComparison {
+export interface WebhookList extends Judgement {
   source: string;
   callbackUrl: string;
 }
@@ -62,7 +56,7 @@ export interface CleanupReport {
 export interface CleanedWebhook {
   webhookId: string;
   sheetId: string;
-  state: ComparedWebhook["state"];
+  state: JudgedWebhook["state"];
   /** `kept`: not removed, because it may be the only webhook of its sheet. */
   outcome: "removed" | "would_remove" | "kept" | "failed";
   error: string | undefined;
@@ -139,8 +133,8 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   }
   type Prepared = ReturnType<typeof prepare>;
 
-  async function compare({ source, client, callbackUrl, sheets }: Prepared): Promise<WebhookComparison> {
-    return compareWebhooks(await client.listWebhooks(), registry.list(source), sheets, callbackUrl);
+  async function judge({ source, client, callbackUrl, sheets }: Prepared): Promise<Judgement> {
+    return judgeWebhooks(await client.listWebhooks(), registry.list(source), sheets, callbackUrl);
   }
 
   async function remember({ source, client }: Prepared, remote: RemoteWebhook): Promise<void> {
@@ -165,7 +159,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
       } catch (error) {
         const isOpen = error instanceof PosthornError && error.details?.["may_have_happened"] === true;
         if (!isOpen) throw error;
-        const { webhooks } = await compare(prepared);
+        const { webhooks } = await judge(prepared);
         const made = webhooks.find((one) => one.sheetId === sheetId && isInUse(one))?.remote;
         if (made !== undefined) return made;
         if (tries === CREATE_TRIES) throw error;
@@ -222,7 +216,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
         },
       );
     }
-    const { webhooks } = await compare(prepared);
+    const { webhooks } = await judge(prepared);
     const reports: RegisteredSheet[] = [];
     for (const sheet of sheets) {
       if (sheetIds?.includes(sheet[0]) === false) continue;
@@ -235,13 +229,14 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   async function list(name: string | undefined): Promise<WebhookList> {
     const prepared = prepare(name);
     const { source, callbackUrl } = prepared;
-    return { source, callbackUrl, ...(await compare(prepared)) };
+    const judgement = await judge(prepared);
+    return { source, callbackUrl, webhooks: judgement.webhooks, missing: judgement.missing };
   }
 
   async function cleanup(name: string | undefined, dryRun: boolean): Promise<CleanupReport> {
     const prepared = prepare(name);
     const { source, callbackUrl, sheets, client } = prepared;
-    const { webhooks } = await compare(prepared);
+    const { webhooks } = await judge(prepared);
     const served = new Set(webhooks.filter(({ state }) => state === "active").map(({ sheetId }) => sheetId));
     const cleaned: CleanedWebhook[] = [];
     for (const { webhookId, sheetId, state } of webhooks.filter(isUseless)) {
@@ -266,7 +261,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
 
   async function auditSource(name: string, summary: AuditSummary, shouldStop: () => boolean): Promise<void> {
     const prepared = prepare(name);
-    const { webhooks, missing } = await compare(prepared);
+    const { webhooks, missing } = await judge(prepared);
     summary.missing += missing.length;
     if (missing.length > 0)
       options.onMissing(
@@ -315,11 +310,11 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   };
 }
 
-function isInUse({ state }: ComparedWebhook): boolean {
+function isInUse({ state }: JudgedWebhook): boolean {
   return state === "active" || state === "disabled";
 }
 
-function isUseless({ state }: ComparedWebhook): boolean {
+function isUseless({ state }: JudgedWebhook): boolean {
   return !["active", "disabled", "foreign"].includes(state);
 }
 

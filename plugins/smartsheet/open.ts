@@ -37,7 +37,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   const statuses = new Map<string, string>();
 
   /** Reports a state once, however often it is received. */
-  async function recordStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
+  async function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
     const key = `${source}/${webhookId}`;
     const known = webhooks.list(source).find((one) => one.webhookId === webhookId);
     if ((statuses.get(key) ?? known?.status) === status) return;
@@ -77,7 +77,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     listSources,
     findSheets: manifests.find,
     publicUrl,
-    onStatus: (change) => void recordStatus(change),
+    onStatus: (change) => void noteStatus(change),
     onMissing: (source, sheets) =>
       logger.warn({ source, sheets }, "sheets of the manifest have no webhook; register them"),
     onFailed: (source, webhookId, error) =>
@@ -85,7 +85,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   });
 
   return {
-    context: { findSheets: manifests.find, findWebhooks: webhooks.find, recordStatus },
+    context: { findSheets: manifests.find, findWebhooks: webhooks.find, noteStatus },
     admin,
     auditJob: {
       name: "audit-smartsheet",

@@ -30,11 +30,7 @@ export const smartsheet: Plugin<typeof properties> = {
   loadDocs: async () => (await import("./routes.docs.ts")).SMARTSHEET_DOCS,
   async loadSourceKinds() {
     const { createSmartsheetKind } = await import("./source-kind.ts");
-    const nothing = {
-      findSheets: () => new Map(),
-      findWebhooks: () => undefined,
-      recordStatus: () => Promise.resolve(),
-    };
+    const nothing = { findSheets: () => new Map(), findWebhooks: () => undefined, noteStatus: () => Promise.resolve() };
     return [createSmartsheetKind(nothing)];
   },
   loadSamples: async () => [(await import("./sample.ts")).SMARTSHEET_SAMPLE],

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import type { CleanedWebhook, RegisteredSheet, SmartsheetAdmin } from "./admin.ts";
-import type { ComparedWebhook } from "./webhook-states.ts";
+import type { JudgedWebhook } from "./webhook-states.ts";
 
 /** Only operators may use the access token, which belongs to the whole gateway. Their scripts may have function keys. */
 const OPERATOR = { scope: "admin", unbound: true, functionKey: true } as const;
@@ -83,7 +83,7 @@ export function addSmartsheetRoutes(app: FastifyInstance, admin: SmartsheetAdmin
 }
 
 /** Without its secret. */
-function presentWebhook(webhook: ComparedWebhook) {
+function presentWebhook(webhook: JudgedWebhook) {
   return {
     webhook_id: webhook.webhookId,
     name: webhook.name ?? null,

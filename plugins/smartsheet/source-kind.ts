@@ -23,7 +23,7 @@ export interface SmartsheetContext {
   /** The webhooks registered for the source; undefined when none was ever registered here. */
   findWebhooks(source: string): RegisteredWebhooks | undefined;
   /** Called when Smartsheet reports another state of a webhook. Resolves when it is on disk. */
-  recordStatus(change: WebhookStatusChange): Promise<void>;
+  noteStatus(change: WebhookStatusChange): Promise<void>;
 }
 
 export interface RegisteredWebhooks {
@@ -146,7 +146,7 @@ export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKi
     { webhookId, scopeId: sheetId }: Callback,
     status: string,
   ): Promise<Reading> {
-    await context.recordStatus({ source, webhookId, sheetId, status, at: receivedAt });
+    await context.noteStatus({ source, webhookId, sheetId, status, at: receivedAt });
     return ignore("webhook_status");
   }
 

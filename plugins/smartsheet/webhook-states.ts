@@ -24,7 +24,7 @@ export const WEBHOOK_STATES = [
  */
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
-export interface ComparedWebhook {
+export interface JudgedWebhook {
   webhookId: string;
   name: string | undefined;
   sheetId: string;
@@ -38,20 +38,20 @@ export interface ComparedWebhook {
   remote: RemoteWebhook | undefined;
 }
 
-export interface WebhookComparison {
-  webhooks: readonly ComparedWebhook[];
+export interface Judgement {
+  webhooks: readonly JudgedWebhook[];
   /** Sheets of the manifest without a webhook that calls this source. */
   missing: readonly { sheetId: string; sheetName: string }[];
 }
 
 const ENDED = "DISABLED_APP_REVOKED";
 
-export function compareWebhooks(
+export function judgeWebhooks(
   remotes: readonly RemoteWebhook[],
   known: readonly KnownWebhook[],
   sheets: SheetNames | undefined,
   callbackUrl: string,
-): WebhookComparison {
+): Judgement {
   const registered = new Set(known.map(({ webhookId }) => webhookId));
   const chosen = chooseWebhooks(remotes, callbackUrl);
 
@@ -63,7 +63,7 @@ export function compareWebhooks(
     return remote.status === ENABLED ? "active" : "disabled";
   }
 
-  const webhooks = remotes.map((remote): ComparedWebhook => ({
+  const webhooks = remotes.map((remote): JudgedWebhook => ({
     webhookId: remote.id,
     name: remote.name,
     sheetId: remote.scopeId,

@@ -11,7 +11,7 @@ import type { Scope } from "../model/scopes.ts";
 import type { Author, Authors } from "../resources/authors.ts";
 import { actorOf, allows, type Caller } from "../resources/keys.ts";
 import type { Activity } from "../telemetry/activity.ts";
-import type { ReportServerError } from "../telemetry/server-errors.ts";
+import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import { answerUnparsable } from "./unparsable.ts";
@@ -49,7 +49,7 @@ export interface HttpServerOptions {
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   connections: ConnectionGate;
-  onServerError: ReportServerError;
+  onServerError: NoteServerError;
   /** Set when somebody watches requests. */
   onAnswered?: Activity["request"] | undefined;
 }

@@ -1,18 +1,18 @@
 import { Type } from "typebox";
 import { parseMailAddress, parseSmtpUrl, TLS_MODES, type TlsMode } from "../model/mail.ts";
 import { oneOf } from "../model/shape.ts";
-import { flag, integer, optionalText, withVariables } from "./setting-schema.ts";
+import { flag, integer, settingText, withVariables } from "./setting-schema.ts";
 
 export const Smtp = Type.Object(
   withVariables("POSTHORN_SMTP_", {
-    url: optionalText({
+    url: settingText({
       secret: true,
       maxLength: 2048,
       description:
         "The server for destinations of the kind `email`: `smtps://user:password@host:465`, or `smtp://…:587`, which " +
         "switches to TLS with STARTTLS",
     }),
-    from: optionalText({
+    from: settingText({
       maxLength: 320,
       description: "The sender of e-mail: `orders@example.com` or `Shop <orders@example.com>`",
     }),
@@ -24,19 +24,19 @@ export const Smtp = Type.Object(
           "`none` sends without encryption, and never sends a password to another machine",
       }),
     ),
-    ca_file: optionalText({
+    ca_file: settingText({
       path: true,
       description: "PEM file of certificates to trust instead of the system's",
     }),
-    dkim_domain: optionalText({
+    dkim_domain: settingText({
       pattern: "^[A-Za-z0-9.-]{1,253}$",
       description: "With `dkim_selector` and `dkim_key`, e-mail is signed for this domain",
     }),
-    dkim_selector: optionalText({
+    dkim_selector: settingText({
       pattern: "^[A-Za-z0-9._-]{1,63}$",
       description: "The selector of the public key in DNS: `<selector>._domainkey.<domain>`",
     }),
-    dkim_key: optionalText({ secret: true, maxLength: 16_384, description: "The private key, as PEM" }),
+    dkim_key: settingText({ secret: true, maxLength: 16_384, description: "The private key, as PEM" }),
     max_connections: integer(5, { from: 1, to: 100 }, "Simultaneous connections to the server; tenants take turns"),
     messages_per_connection: integer(
       100,
@@ -59,7 +59,7 @@ export const Smtp = Type.Object(
 
 export const Sms = Type.Object(
   withVariables("POSTHORN_SMS_", {
-    default_country: optionalText({
+    default_country: settingText({
       pattern: "^[A-Z]{2}$",
       hint: "give a country as two capital letters, for example DE",
       description: "The country of numbers without `+` and country code, unless the destination names one",

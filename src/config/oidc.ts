@@ -2,23 +2,23 @@ import { Type } from "typebox";
 import { findFault } from "../model/errors.ts";
 import { isLoopbackHost, parseUrl } from "../model/addresses.ts";
 import { GROUP_RULE_FORM, parseGroupRule } from "../model/scopes.ts";
-import { describeValue, flag, number, optionalText, withVariables } from "./setting-schema.ts";
+import { describeValue, flag, number, settingText, withVariables } from "./setting-schema.ts";
 
 /** Sign-in to the dashboard with an OpenID Connect provider. */
 export const Oidc = Type.Object(
   withVariables("POSTHORN_OIDC_", {
-    issuer: optionalText({
+    issuer: settingText({
       maxLength: 2048,
       description:
         "Issuer URL of an OpenID Connect provider, such as `https://login.example.com/realms/ops`: users can sign in to " +
         "the dashboard with it",
     }),
-    client_id: optionalText({
+    client_id: settingText({
       maxLength: 512,
       description:
         "Client id of the gateway at the provider; register the redirect URI `PUBLIC_URL/api/v1/sign-in/oidc/callback` there",
     }),
-    client_secret: optionalText({
+    client_secret: settingText({
       secret: true,
       maxLength: 1024,
       description: "Client secret of the gateway at the provider",

@@ -10,7 +10,7 @@ import { ALERT_SETTINGS, AlertsSection, Limits, Retention, Portal } from "./sect
 import { oneOf } from "../model/shape.ts";
 import { Sms, Smtp } from "./messages.ts";
 import { Oidc } from "./oidc.ts";
-import { flag, integer, number, optionalText, withVariables } from "./setting-schema.ts";
+import { flag, integer, number, settingText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins.ts";
 import { VERSION } from "./version.ts";
 
@@ -26,12 +26,12 @@ const listening = {
     description: "Address to listen on",
   }),
   port: integer(8080, { from: 0, to: 65_535 }, "Port to listen on; 0 takes any free port and prints it"),
-  tls_cert: optionalText({
+  tls_cert: settingText({
     path: true,
     description: "PEM file with the certificate chain; with `tls_key` the gateway speaks https itself",
   }),
-  tls_key: optionalText({ path: true, description: "PEM file with the private key of `tls_cert`" }),
-  public_url: optionalText({
+  tls_key: settingText({ path: true, description: "PEM file with the private key of `tls_cert`" }),
+  public_url: settingText({
     maxLength: 2048,
     description: "Public address of the gateway, for example `https://hooks.example.com`",
   }),
@@ -58,14 +58,14 @@ const storage = {
 };
 
 const keys = {
-  admin_key: optionalText({
+  admin_key: settingText({
     secret: true,
     pattern: "^[\\x21-\\x7e]{16,256}$",
     defaultText: "generated at the first start",
     hint: "give 16 to 256 printable characters without spaces, preferably 32 random ones as `openssl rand -hex 16` prints them",
     description: "A fixed admin key, for automation; at least 16 characters, 32 random ones are advised",
   }),
-  master_key: optionalText({
+  master_key: settingText({
     secret: true,
     pattern: "^[\\x21-\\x7e]{32,512}$",
     defaultText: "generated, in a 0600 file in the data dir",
@@ -82,7 +82,7 @@ const keys = {
 
 const receiving = {
   any_source: flag(true, "The `*` source: `/webhook/NAME` accepts webhooks for names that are not declared"),
-  event_types_dir: optionalText({
+  event_types_dir: settingText({
     description:
       "Folder of yaml and json files that declare event types, each with one type or a list `event_types`; " +
       "in the yaml, relative to that file",
@@ -124,14 +124,14 @@ const destinations = {
     { from: 1, to: 3600 },
     "Seconds, at most, between two probes of a destination that is down and has no health check",
   ),
-  egress_proxy: optionalText({
+  egress_proxy: settingText({
     secret: true,
     maxLength: 2048,
     description:
       "A proxy for all deliveries: `http://[user:password@]host:port`; it must support CONNECT. The address " +
       "rules apply as without it. Proxies in other environment variables are ignored",
   }),
-  batch_dir: optionalText({
+  batch_dir: settingText({
     path: true,
     description: "Folder in which subscriptions of the kind `batch` may write files; without it they can only post",
   }),
@@ -151,24 +151,24 @@ const destinations = {
 };
 
 const brokers = {
-  amqp_url: optionalText({
+  amqp_url: settingText({
     secret: true,
     maxLength: 4096,
     description: "RabbitMQ for the connection `default`: `amqps://user:password@host:5671/vhost`",
   }),
-  servicebus_connection_string: optionalText({
+  servicebus_connection_string: settingText({
     env: "AZURE_SERVICEBUS_CONNECTION_STRING",
     secret: true,
     maxLength: 4096,
     description: "Azure Service Bus for the connection `default`",
   }),
-  storage_connection_string: optionalText({
+  storage_connection_string: settingText({
     env: "AZURE_STORAGE_CONNECTION_STRING",
     secret: true,
     maxLength: 4096,
     description: "Azure Storage (queues and blobs) for the connection `default`",
   }),
-  message_key: optionalText({
+  message_key: settingText({
     secret: true,
     pattern: "^[\\x21-\\x7e]{32,512}$",
     hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
@@ -196,7 +196,7 @@ const operation = {
     "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +
       "each request of the API from `trace`",
   ),
-  log_file: optionalText({ path: true, description: "Also log to this file, as JSON; it is rotated by size" }),
+  log_file: settingText({ path: true, description: "Also log to this file, as JSON; it is rotated by size" }),
   status_public: flag(false, "Whether `/status` is open without a key"),
   metrics_public: flag(false, "Whether `/metrics` is open without a key"),
   catalog_public: flag(
@@ -249,11 +249,11 @@ export type Settings = Static<typeof Settings>;
 /** Settings of the client commands; not part of the gateway's own configuration. */
 export const ClientSettings = Type.Object(
   withVariables("POSTHORN_", {
-    url: optionalText({
+    url: settingText({
       defaultText: "the local gateway",
       description: "The gateway that client commands talk to",
     }),
-    api_key: optionalText({ secret: true, description: "The key that client commands use" }),
+    api_key: settingText({ secret: true, description: "The key that client commands use" }),
   }),
 );
 

@@ -1,6 +1,6 @@
 import { Type, type TProperties } from "typebox";
 import { MAX_RETENTION_DAYS } from "../model/retention.ts";
-import { integer, number, optionalText, withVariables } from "./setting-schema.ts";
+import { integer, number, settingText, withVariables } from "./setting-schema.ts";
 import { SUBSCRIPTION_FIELDS } from "../destinations/kinds.ts";
 import { AlertRuleInput, type AlertChannel } from "../model/alert.ts";
 import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
@@ -231,7 +231,7 @@ export const Portal = Type.Object(
       default: "Webhooks",
       description: "Its heading, for example the name of your product",
     }),
-    accent: optionalText({
+    accent: settingText({
       ...PORTAL_ACCENT,
       description:
         "Colour of its buttons and links, as `#rrggbb`; made darker or lighter where it would be hard to read",

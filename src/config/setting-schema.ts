@@ -43,7 +43,7 @@ export function flag(value: boolean, description: string) {
 }
 
 /** An optional text. Unless its pattern says more, it is not empty. */
-export function optionalText(options: TStringOptions & Partial<SettingSchema>) {
+export function settingText(options: TStringOptions & Partial<SettingSchema>) {
   return Type.Optional(Type.String(options.pattern === undefined ? { minLength: 1, ...options } : options));
 }
 

@@ -18,7 +18,7 @@ import {
   type WebhookReceiver,
 } from "./webhook.ts";
 import type { Work } from "../accept/overload.ts";
-import type { ReportServerError } from "../telemetry/server-errors.ts";
+import type { NoteServerError } from "../telemetry/server-errors.ts";
 import { ANSWER_HEADERS, describeError, sendProblem, type ProblemOptions } from "./problem.ts";
 import type { Activity, AnsweredRequest } from "../telemetry/activity.ts";
 
@@ -43,7 +43,7 @@ interface IntakeOptions extends RequestOrigin {
   onRequest: (outcome: string) => void;
   /** Set when somebody watches requests. */
   noteAnswer?: ((response: ServerResponse, facts: AnswerFacts) => void) | undefined;
-  onServerError: ReportServerError;
+  onServerError: NoteServerError;
 }
 
 const EVENTS = "/api/v1/events";

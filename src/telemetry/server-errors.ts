@@ -3,7 +3,7 @@ import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Reports errors that are our own fault, with the place, but without secrets of a URL. */
-export type ReportServerError = (
+export type NoteServerError = (
   error: unknown,
   place: { method?: string | undefined; path: string; requestId?: string | undefined },
 ) => void;
@@ -20,7 +20,7 @@ export function createServerErrors(options: {
   logger: Logger;
   metrics: Pick<Metrics, "countServerError">;
   now: () => number;
-}): ReportServerError {
+}): NoteServerError {
   const { logger, metrics, now } = options;
   const told = new Map<string, { at: number; untold: number }>();
 

@@ -38,7 +38,7 @@ import type { Templates } from "../../sandbox/templates/templates.ts";
 import type { BodyChecker } from "../../sandbox/text/body-check.ts";
 import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
-import type { ReportServerError } from "../../telemetry/server-errors.ts";
+import type { NoteServerError } from "../../telemetry/server-errors.ts";
 import type { Dashboard } from "../dashboard/dashboard.ts";
 import type { ExportGate } from "../export-gate.ts";
 import type { OidcSignIn } from "../session/oidc-sign-in.ts";
@@ -59,7 +59,7 @@ export interface Parts {
   clock: Clock;
   trail: AuditTrail;
   logger: Logger;
-  onServerError: ReportServerError;
+  onServerError: NoteServerError;
   authors: Authors;
   authenticate: Authenticate;
   /** As `authenticate`, but nobody counts invalid keys. */

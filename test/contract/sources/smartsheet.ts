@@ -24,7 +24,7 @@ export const fixture: SourceFixture = {
   kind: createSmartsheetKind({
     findSheets: () => new Map(),
     findWebhooks: () => undefined,
-    recordStatus: () => Promise.resolve(),
+    noteStatus: () => Promise.resolve(),
   }),
   settings: { source: "smartsheet", secrets: [SECRET], options: {} },
   sign: (at, body = BODY) =>

@@ -29,7 +29,7 @@ let statuses: WebhookStatusChange[] = [];
 const context: SmartsheetContext = {
   findSheets: (manifest) => readManifest(manifest),
   findWebhooks: () => (registered === undefined ? undefined : { secrets: registered }),
-  async recordStatus(change) {
+  async noteStatus(change) {
     statuses.push(change);
   },
 };
