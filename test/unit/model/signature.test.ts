@@ -167,7 +167,7 @@ describe("verifying", () => {
   });
 
   // shows: C41
-  it("follows the seed's rules: the prefix may be missing, another algorithm is rejected, hex is lower case", () => {
+  it("follows the rules of the plain header: the prefix may be missing, another algorithm is rejected, hex is lower case", () => {
     const body = Buffer.from("hello");
     const { seed } = createSigner([secret]).sign("evt_1", timestampS, body);
     const hex = seed.slice("sha256=".length);
