@@ -65,9 +65,10 @@ export function createFailureEvents(options: {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
         data: {
-          ...describe(subscription),
+          webhook_id: subscription.id,
           reason,
           action_required: "Review and reactivate webhook",
+          ...describe(subscription),
           ...describeFailures(facts, clock.now()),
         },
       });
@@ -81,9 +82,10 @@ export function createFailureEvents(options: {
         type: "webhook.failing",
         tenantId: subscription.tenantId,
         data: {
-          ...describe(subscription),
+          webhook_id: subscription.id,
           reason: mode.isOpen ? "it cannot be reached" : "its deliveries keep failing",
           action_required: "Repair the destination before the webhook is suspended",
+          ...describe(subscription),
           ...describeFailures(facts, clock.now()),
           suspended_after_dead: suspension.afterDead ?? null,
           suspended_after_down_s: suspension.afterMs === undefined ? null : suspension.afterMs / 1000,
@@ -100,7 +102,13 @@ export function createFailureEvents(options: {
       ownEvents.publishWith(draft, {
         type: "webhook.resumed",
         tenantId: subscription.tenantId,
-        data: { ...describe(subscription), previous_status: from, held, skipped_deliveries: skipped },
+        data: {
+          webhook_id: subscription.id,
+          previous_status: from,
+          held,
+          skipped_deliveries: skipped,
+          ...describe(subscription),
+        },
       });
     },
 
@@ -169,7 +177,7 @@ export function createFailureEvents(options: {
 
 /** Shows only the host of an address: a path or a query may contain a token. */
 function describe(subscription: Subscription) {
-  return { webhook_id: subscription.id, name: subscription.name, url_host: hostOf(subscription) };
+  return { name: subscription.name, url_host: hostOf(subscription) };
 }
 
 function hostOf({ place }: Subscription): string | null {
