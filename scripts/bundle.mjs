@@ -69,7 +69,7 @@ async function bundle(root, folder) {
       }
       const escaped = escapeWideSigns(code, fileName);
       if (escaped !== code) writeFileSync(join(folder, fileName), escaped);
-      for (const id of moduleIds) notePackage(packages, id);
+      for (const id of moduleIds) addPackage(packages, id);
     }
   }
 
@@ -160,7 +160,7 @@ function reach(roots, importsOf) {
   return reached;
 }
 
-function notePackage(packages, moduleId) {
+function addPackage(packages, moduleId) {
   const [, folder] = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(moduleId) ?? [];
   if (folder === undefined || packages.has(folder)) return;
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

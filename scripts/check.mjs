@@ -10,6 +10,7 @@ const STEPS = {
   format: ["node_modules/oxfmt/bin/oxfmt", "--check"],
   imports: ["scripts/check-imports.mjs"],
   size: ["scripts/check-size.mjs"],
+  words: ["scripts/check-words.mjs"],
   "dead code": ["node_modules/knip/bin/knip.js", "--no-progress"],
   advisories: ["scripts/check-advisories.mjs"],
 };

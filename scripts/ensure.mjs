@@ -21,7 +21,7 @@ export async function ensure(packages = "all") {
   });
 }
 
-/** Whoever started this has done it, with another version of Node: this one would install everything again. */
+/** The process that started this one has done it, with another version of Node: this one would install everything again. */
 export function isReady() {
   return process.env.POSTHORN_TEST_READY === "1";
 }

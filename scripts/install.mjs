@@ -38,7 +38,7 @@ export async function install(root, packages) {
   if (isInstalledByHand(root)) return writeStamp(root, "all");
   const isFirst = readOrUndefined(join(root, PRESENT)) === undefined;
   const reason = isFirst ? "first run" : "lockfile changed";
-  // Whoever had all packages keeps them.
+  // An installation with all packages keeps them.
   const isEnough = packages === "start" && (isFirst || readStamp(root)?.packages === "start");
   if (isStamped(root, "start")) await runNpm(root, ADD_ALL, "those of tests");
   else await runNpm(root, isEnough ? CI_START : CI_ALL, reason);

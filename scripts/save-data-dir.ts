@@ -89,7 +89,7 @@ function strict(client: ApiClient): ApiClient {
 async function openSink() {
   const server = createServer((request, response) => {
     request.resume().once("end", () => {
-      const status = request.url === "/refuses" ? 400 : request.url === "/fails" ? 500 : 200;
+      const status = request.url === "/rejects" ? 400 : request.url === "/fails" ? 500 : 200;
       response.writeHead(status, { "x-answer": String(status) }).end(`answered ${status}`);
     });
   });
@@ -104,7 +104,7 @@ async function fill(client: ApiClient, sinkUrl: string): Promise<void> {
   await configure(client);
   const made = {
     taken: await client.subscribe({ name: "takes", url: `${sinkUrl}/takes`, events: ["order.taken"] }),
-    refused: await client.subscribe({ name: "refuses", url: `${sinkUrl}/refuses`, events: ["order.refused"] }),
+    rejected: await client.subscribe({ name: "rejects", url: `${sinkUrl}/rejects`, events: ["order.rejected"] }),
     failing: await client.subscribe({
       name: "fails",
       url: `${sinkUrl}/fails`,
@@ -114,7 +114,7 @@ async function fill(client: ApiClient, sinkUrl: string): Promise<void> {
     }),
     ordered: await client.subscribe({
       name: "ordered",
-      url: `${sinkUrl}/refuses`,
+      url: `${sinkUrl}/rejects`,
       events: ["order.ordered"],
       ordered: true,
       on_dead_head: "block",
@@ -126,7 +126,7 @@ async function fill(client: ApiClient, sinkUrl: string): Promise<void> {
 
   await client.publish({ event_type: "order.taken", payload: { n: 1 }, event_id: "taken-1", metadata: { a: "b" } });
   await client.publish({ event_type: "order.taken", payload: { big: "x".repeat(40_000) }, event_id: "taken-large" });
-  await client.publish({ event_type: "order.refused", payload: { n: 2 }, event_id: "refused-1" });
+  await client.publish({ event_type: "order.rejected", payload: { n: 2 }, event_id: "rejected-1" });
   await client.publish({ event_type: "order.failing", payload: { n: 3 }, event_id: "failing-1" });
   for (const n of [1, 2, 3]) {
     await client.publish({
@@ -145,7 +145,7 @@ async function fill(client: ApiClient, sinkUrl: string): Promise<void> {
   await client.webhook("signed", '{"forged":true}', { "x-hub-signature-256": "sha256=00" });
 
   const isDead = async (id: string) => (await client.deadLetters()).some((one) => one.event_id === id);
-  await until(async () => (await isDead("refused-1")) && (await isDead("failing-1")) && (await isDead("ordered-1")));
+  await until(async () => (await isDead("rejected-1")) && (await isDead("failing-1")) && (await isDead("ordered-1")));
   await until(async () => (await client.event("taken-large")).deliveries.some(({ status }) => status === "delivered"));
   // Delivered twice: replayed, in its second generation.
   await client.post("/api/v1/events/taken-1/replay", { subscription_id: made.taken.id });

@@ -21,7 +21,7 @@ const RETRIES = 3;
 function createQueryClient(): QueryClient {
   /**
    * The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is. A sign-in that
-   * is refused ends nothing.
+   * is rejected ends nothing.
    */
   function noticeEnd(error: Error): void {
     const { queryKey } = sessionQuery;

@@ -89,7 +89,7 @@ async function tellManifest(story: Story, { workspace, core, gateway }: SetUp): 
   const before = core.taken().length;
   await workspace.change("Tags", [row("202")]);
   const isNoted = async () =>
-    (await gateway.api.refused("smartsheet")).some(({ cause }) => cause === "unknown_context");
+    (await gateway.api.rejected("smartsheet")).some(({ cause }) => cause === "unknown_context");
   await until("the ignored callback in the log of requests", isNoted);
   check("200, so that Smartsheet is content, and ignored: unknown_context", core.taken().length === before);
   cpSync(join(PROJECT_ROOT, "examples/smartsheet-adapter/workspace_manifest.json"), manifest);

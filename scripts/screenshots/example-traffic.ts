@@ -52,11 +52,11 @@ export async function playTheDay(scenery: Scenery): Promise<Highlights> {
     await calmDown(scenery);
     gateway.moveClock(MINUTE_MS);
   }
-  await receiveRefused(gateway);
+  await receiveRejected(gateway);
   await pauseReplay(scenery);
   await calmDown(scenery);
-  const refused = await gateway.refused("code");
-  return { event: HIGHLIGHT, request: String(refused[0]?.id), replay };
+  const rejected = await gateway.rejected("code");
+  return { event: HIGHLIGHT, request: String(rejected[0]?.id), replay };
 }
 
 /**
@@ -178,7 +178,7 @@ function shopHeaders(body: string, n: number): Record<string, string> {
   };
 }
 
-async function receiveRefused(gateway: TestGateway): Promise<void> {
+async function receiveRejected(gateway: TestGateway): Promise<void> {
   await gateway.webhook("code", '{"ref":"refs/heads/release"}', {
     "x-hub-signature-256": `sha256=${"0".repeat(64)}`,
     "x-github-event": "push",

@@ -4,5 +4,5 @@ import type { Answer } from "../../test/support/api-client.ts";
 export async function must(asked: Promise<Answer>): Promise<Answer> {
   const answer = await asked;
   if (answer.status < 400) return answer;
-  throw new Error(`the example data was refused with ${answer.status}: ${answer.text}`);
+  throw new Error(`the example data was rejected with ${answer.status}: ${answer.text}`);
 }

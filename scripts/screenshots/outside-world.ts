@@ -19,7 +19,7 @@ export interface OutsideWorld {
   readonly settings: string;
   /** A destination answers differently from now on: by its host name. */
   answer(host: string, script: (request: SinkRequest) => SinkAnswer): void;
-  /** How long the destinations take, told to whoever keeps the time. */
+  /** How long the destinations take, for the caller that keeps the time. */
   onWork(pass: (ms: number) => void): void;
   /** Requests so far. */
   answered(): number;

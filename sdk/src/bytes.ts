@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
 export function toBytes(payload: Payload): Bytes {
   if (typeof payload === "string") return encoder.encode(payload);
   if (payload instanceof ArrayBuffer) return new Uint8Array(payload);
-  // WebCrypto refuses shared memory, and whoever passes a view keeps the right to change it.
+  // WebCrypto rejects shared memory, and a caller may still change the view that it passed.
   return new Uint8Array(payload);
 }
 

@@ -34,8 +34,8 @@ interface IngestOptions {
   /** Events between accept and commit. */
   work: Pick<Work, "unwrittenEvents">;
   metrics: Pick<Metrics, "countEvent">;
-  statistics: { noteEvent(): void };
-  disk: { noteFull(): void };
+  statistics: { recordEvent(): void };
+  disk: { recordFull(): void };
 }
 
 export type Ingest = ReturnType<typeof createIngest>;
@@ -48,8 +48,8 @@ export function createIngest(options: IngestOptions) {
   function record(result: Accepted): Accepted {
     try {
       metrics.countEvent(nameOf(result));
-      if (result.kind === "stored") statistics.noteEvent();
-      if (result.kind === "rejected" && result.error.code === "store_full") disk.noteFull();
+      if (result.kind === "stored") statistics.recordEvent();
+      if (result.kind === "rejected" && result.error.code === "store_full") disk.recordFull();
       return result;
     } catch (error) {
       return notAccepted(error);

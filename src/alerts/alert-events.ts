@@ -15,11 +15,11 @@ import type { Logger } from "../telemetry/logger.ts";
 import type { ShownAlert } from "./alerts.ts";
 import type { Ending } from "./decide.ts";
 
-/** What a message about the end of an alert begins with. */
-const ENDINGS: Readonly<Record<Ending, string>> = {
-  over: "Over",
-  muted: "Muted",
-  unwatched: "No longer watched",
+/** What a message about the end of an alert begins with, and the log. */
+const ENDINGS: Readonly<Record<Ending, { inMessage: string; inLog: string }>> = {
+  over: { inMessage: "Over", inLog: "alert cleared" },
+  muted: { inMessage: "Muted", inLog: "alert ended by a mute" },
+  unwatched: { inMessage: "No longer watched", inLog: "alert ended, its rule is disabled" },
 };
 
 /**
@@ -41,7 +41,7 @@ export function toAlertEvent(
       rule: rule.name,
       code: rule.name,
       severity: alert.severity,
-      summary: ending === undefined ? summarise(rule, alert) : `${ENDINGS[ending]}: ${rule.description}`,
+      summary: ending === undefined ? summarise(rule, alert) : `${ENDINGS[ending].inMessage}: ${rule.description}`,
       description: rule.description,
       subject: first?.name ?? null,
       endpoint: rule.name === "validation_broken" ? (first?.name.replace(/\.[a-z]+$/, "") ?? null) : null,
@@ -60,13 +60,7 @@ export function toAlertEvent(
 }
 
 export function presentCause({ key, tenantId, name, value, detail }: Cause, isForGateway: boolean) {
-  return {
-    cause: key,
-    tenant_id: isForGateway ? (tenantId ?? null) : null,
-    name,
-    value,
-    detail: detail ?? null,
-  };
+  return { cause: key, tenant_id: isForGateway ? (tenantId ?? null) : null, name, value, detail: detail ?? null };
 }
 
 /** One line, short enough for a chat or a phone. */
@@ -88,12 +82,6 @@ export function nameCauses(causes: readonly Cause[]): Pick<Alert, "causes" | "co
 function describeValue(value: number, unit: ActiveRule["unit"]): string {
   return unit === "seconds" ? describeSpan(value) : `${value} ${unit}`;
 }
-
-const ENDED: Readonly<Record<Ending, string>> = {
-  over: "alert cleared",
-  muted: "alert ended by a mute",
-  unwatched: "alert ended, its rule is disabled",
-};
 
 /** Without a log channel every alert is logged. Tenants' alerts are logged with the gateway's. */
 export function createAlertLog(logger: Pick<Logger, "info" | "warn">, listChannels: () => readonly AlertChannel[]) {
@@ -120,7 +108,7 @@ export function createAlertLog(logger: Pick<Logger, "info" | "warn">, listChanne
       if (isLogged(alert)) logger.warn(describe(alert), `alert: ${alert.rule.description}`);
     },
     onCleared(alert: ShownAlert, ending: Ending) {
-      if (isLogged(alert)) logger.info(describe(alert), `${ENDED[ending]}: ${alert.rule.description}`);
+      if (isLogged(alert)) logger.info(describe(alert), `${ENDINGS[ending].inLog}: ${alert.rule.description}`);
     },
   };
 }

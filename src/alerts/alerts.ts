@@ -34,26 +34,17 @@ export interface ShownAlert extends Alert {
   isMuted: boolean;
 }
 
-export interface ShownRule extends ActiveRule {
-  /** Undefined when nothing was measured. */
-  worst: number | undefined;
-  measured: number;
-  badCount: number;
-  active: Alert | undefined;
-}
+export type ShownRule = ReturnType<Alerts["listRules"]>[number];
 
 interface MuteRequest {
   by: string;
   note?: string | undefined;
-  /** Mutes only this cause. */
   cause?: string | undefined;
   /** By default until it is unmuted. */
   forMs?: number | undefined;
 }
 
-/** The most alerts in one transaction. */
 const MAX_WRITTEN_AT_ONCE = 100;
-/** How many notifications of an alert are kept. */
 const KEPT_TELLINGS = 10;
 
 export async function openAlerts(options: {
@@ -119,14 +110,9 @@ export async function openAlerts(options: {
   function fire(draft: Draft, { rule, tenantId, causes }: Decided, group: AlertGroup) {
     const now = clock.now();
     const { current } = group;
+    const start = { firedAt: clock.wall(), clearedAt: undefined, acknowledged: undefined, told: [] };
     const alert: Alert = {
-      ...(current ?? {
-        id: createId("alr"),
-        firedAt: clock.wall(),
-        clearedAt: undefined,
-        acknowledged: undefined,
-        told: [],
-      }),
+      ...(current ?? { id: createId("alr"), ...start }),
       ...nameCauses(causes),
       severity: rule.severity,
       threshold: rule.threshold,
@@ -246,7 +232,7 @@ export async function openAlerts(options: {
         .flatMap(({ thing }) => showAll(thing))
         .sort((one, other) => (one.id < other.id ? 1 : -1)),
     get,
-    /** The rules of the whole gateway. */
+    /** The rules of the whole gateway. `worst` is undefined when nothing was measured. */
     listRules: () =>
       [...rules.values()].map((rule) => {
         const { measured, causes } = evaluator.lastOf(rule.name);
@@ -286,12 +272,8 @@ function byName(rules: readonly ActiveRule[]): ReadonlyMap<AlertRuleName, Active
 }
 
 function worst(rule: ActiveRule, causes: readonly Cause[]): number {
-  return (
-    worstOf(
-      rule,
-      causes.map(({ value }) => value),
-    ) ?? 0
-  );
+  const values = causes.map(({ value }) => value);
+  return worstOf(rule, values) ?? 0;
 }
 
 /** How many cleared alerts are kept for each rule and tenant. */

@@ -5,7 +5,7 @@ import { bucketOf, createHistogram, LATENCY_BUCKETS, quantileOf } from "../model
 /** The results of each subscription's attempts in the last minutes, in memory. A restart starts empty. */
 export type AttemptWindow = ReturnType<typeof createAttemptWindow>;
 
-export interface NotedAttempt {
+export interface CountedAttempt {
   durationMs: number;
   isSuccess: boolean;
   isRetry: boolean;
@@ -50,8 +50,7 @@ function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number) {
   }
 
   return {
-    /** Called for every attempt. */
-    note(subscriptionSeq: number, { durationMs, isSuccess, isRetry }: NotedAttempt): void {
+    record(subscriptionSeq: number, { durationMs, isSuccess, isRetry }: CountedAttempt): void {
       const slot = Math.floor(clock.now() / slotMs);
       let ring = rings.get(subscriptionSeq);
       if (ring === undefined) {
@@ -89,8 +88,8 @@ export function createAttemptWindows(clock: Pick<Clock, "now">) {
   const byLength = new Map<number, AttemptWindow>();
   return {
     byLength,
-    note(subscriptionSeq: number, attempt: NotedAttempt): void {
-      for (const window of byLength.values()) window.note(subscriptionSeq, attempt);
+    record(subscriptionSeq: number, attempt: CountedAttempt): void {
+      for (const window of byLength.values()) window.record(subscriptionSeq, attempt);
     },
     /** Removes windows that no rule needs any more. */
     watch(rules: readonly Pick<ActiveRule, "isEnabled" | "windowS">[]): void {

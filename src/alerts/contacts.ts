@@ -89,7 +89,6 @@ export function createContacts(options: {
       reconcileSoon([...new Set([...had.map(({ tenantId }) => tenantId), ...have.map(({ id }) => id)])], given);
       await working;
     },
-    /** Lets running work end. */
     async stop(): Promise<void> {
       uses = undefined;
       await working;

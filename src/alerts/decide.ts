@@ -35,7 +35,7 @@ export function findCauses(
   const seen = new Set(measured.map(({ key }) => key));
   causes.push(...before.filter((cause) => !seen.has(cause.key) && isUnknown(cause)));
   const sign = rule.bad === "above" ? -1 : 1;
-  return causes.sort((one, other) => sign * (one.value - other.value) || compare(one.key, other.key));
+  return causes.sort((one, other) => sign * (one.value - other.value) || (one.key < other.key ? -1 : 1));
 }
 
 /**
@@ -76,7 +76,6 @@ export function decide(
   return !isLookedAfter && isCool && hasNews(rule, current, causes) ? "notify" : undefined;
 }
 
-/** Whether the whole group is muted. */
 export function isMuted(mutes: readonly Mute[], now: number): boolean {
   return mutes.some((mute) => mute.cause === undefined && isInForce(mute, now));
 }
@@ -113,8 +112,4 @@ function hasNews(rule: ActiveRule, { known }: Alert, causes: readonly Cause[]): 
 
 function digestOf(key: string): string {
   return createHash("sha256").update(key).digest("base64url").slice(0, 12);
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

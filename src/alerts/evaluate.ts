@@ -60,7 +60,7 @@ const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
     brokenFiles.map(({ name, reason }) => {
       return { key: `file ${name}`, tenantId: undefined, name, value: 1, detail: reason };
     }),
-  // Below the gateway's own limit the disk is low whatever the threshold says, because events are refused then.
+  // Below the gateway's own limit the disk is low whatever the threshold says, because events are rejected then.
   disk_low: ({ disk: { isLow, freeBytes } }) =>
     freeBytes === Number.POSITIVE_INFINITY
       ? []

@@ -21,19 +21,6 @@ export interface DisabledSource {
   reason: string;
 }
 
-interface ParkedCount {
-  source: string;
-  tenantId: string;
-  count: number;
-}
-
-interface NotedCertificate {
-  /** With the port, unless it is the default one. */
-  host: string;
-  /** In wall time. */
-  notAfter: number;
-}
-
 export function createFactsReader(options: {
   clock: Clock;
   store: { reads: Pick<Reads, "loadCounters" | "findOldestOpen" | "countBlockedKeys" | "listDamages"> };
@@ -46,7 +33,8 @@ export function createFactsReader(options: {
   listDisabledSources: () => readonly DisabledSource[];
   parked: Pick<ParkedCounts, "list" | "isCounted" | "isPulled">;
   listBrokenFiles: () => readonly BrokenFile[];
-  listCertificates: () => readonly NotedCertificate[];
+  /** `host` with the port, unless it is the default one; `notAfter` in wall time. */
+  listCertificates: () => readonly { host: string; notAfter: number }[];
   listOverdueSecrets: () => readonly Subscription[];
 }) {
   const { clock, store, subscriptions, targets, scheduler, attempts, disk } = options;
@@ -56,11 +44,8 @@ export function createFactsReader(options: {
     all: readonly Subscription[],
     counters: ReadonlyMap<number, DeliveryCounters>,
   ): Promise<Map<number, number>> {
-    const seqs = all
-      .filter(({ seq, ordered, onDeadHead }) => {
-        return ordered && onDeadHead === "block" && (counters.get(seq)?.deadLetters ?? 0) > 0;
-      })
-      .map(({ seq }) => seq);
+    const mayBlock = all.filter(({ ordered, onDeadHead }) => ordered && onDeadHead === "block");
+    const seqs = mayBlock.map(({ seq }) => seq).filter((seq) => (counters.get(seq)?.deadLetters ?? 0) > 0);
     if (seqs.length === 0) return new Map();
     const counts = await store.reads.countBlockedKeys(seqs);
     return new Map(seqs.map((seq, n) => [seq, counts[n] ?? 0]));
@@ -162,7 +147,7 @@ export function createParkedCounts(options: {
   everyMs?: number | undefined;
 }) {
   const { clock, listSources, count, everyMs = EVERY_MS } = options;
-  const counts = new Map<string, ParkedCount>();
+  const counts = new Map<string, { source: string; tenantId: string; count: number }>();
   let rounds: Rounds | undefined;
 
   async function look(): Promise<void> {

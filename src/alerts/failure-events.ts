@@ -23,7 +23,7 @@ export function createFailureEvents(options: {
   ownEvents: OwnEvents;
   clock: Clock;
   findSubscription: (seq: number) => Subscription | undefined;
-  statistics?: Pick<Statistics, "noteEnded"> | undefined;
+  statistics?: Pick<Statistics, "recordEnd"> | undefined;
 }) {
   const { ownEvents, clock, findSubscription, statistics } = options;
   let waiting: OwnEvent[] | undefined = [];
@@ -151,7 +151,7 @@ export function createFailureEvents(options: {
     /** Deliveries that became dead without an attempt. */
     diedUnsent(dead: readonly DeadDelivery[]): void {
       for (const one of dead) {
-        statistics?.noteEnded(one.subscriptionSeq, "dead");
+        statistics?.recordEnd(one.subscriptionSeq, "dead");
         const subscription = findSubscription(one.subscriptionSeq);
         if (subscription !== undefined) notifyDead(subscription, one);
       }

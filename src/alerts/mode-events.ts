@@ -57,7 +57,7 @@ export function createModeEvents(options: {
     /** Lists the checked targets again, once for all changes of a moment. */
     watchSoon,
     /** Called after an attempt of a subscription. */
-    noted(subscription: Subscription, change: "opened" | "closed"): void {
+    changedBy(subscription: Subscription, change: "opened" | "closed"): void {
       const known = targets.of(subscription);
       if (known.state !== undefined) changed({ ...known, state: known.state }, change);
       targets.saveMode(known).catch(onFault);

@@ -42,20 +42,18 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
     unique: "name; names are unique per kind",
     check: checkConnectionInput,
   });
-  const subscriptions = (lists["subscriptions"] as unknown[]).filter((item): item is SubscriptionInput =>
-    Value.Check(SubscriptionSchema, item),
-  );
-  const wellFormedTargets = (lists["targets"] as unknown[]).filter((item): item is TargetInput =>
-    Value.Check(TargetInput, item),
-  );
+  const wellFormed = <Item>(list: string, schema: TSchema): Item[] =>
+    (lists[list] as Item[]).filter((item) => Value.Check(schema, item));
+  const subscriptions = wellFormed<SubscriptionInput>("subscriptions", SubscriptionSchema);
+  const targets = wellFormed<TargetInput>("targets", TargetInput);
   const usual = toRetryPolicySpec(lists["default_retry_policy"] as Parameters<typeof toRetryPolicySpec>[0]);
   checkList<SourceInput>("sources", lists, complainOf, {
     schema: SourceInput,
     keyOf: ({ name }) => [name],
     unique: "name; names are unique",
-    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions, wellFormedTargets, usual)],
+    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions, targets, usual)],
   });
-  const targets = checkList<TargetInput>("targets", lists, complainOf, {
+  checkList<TargetInput>("targets", lists, complainOf, {
     schema: TargetInput,
     keyOf: nameInTenant,
     unique: "name; names are unique per tenant",
@@ -102,13 +100,13 @@ interface ListRules<Item> {
   check: (item: Item, before: readonly Item[]) => readonly FieldProblem[];
 }
 
-/** Skips items that do not fit their schema, which were already reported. Returns the others. */
+/** Skips items that do not fit their schema, which were already reported. */
 function checkList<Item>(
   list: string,
   lists: Lists,
   complainOf: (list: string) => Complain,
   { schema, keyOf, unique, check }: ListRules<Item>,
-): Item[] {
+): void {
   const complain = complainOf(list);
   const seen = new Map<string, number>();
   const before: Item[] = [];
@@ -123,7 +121,6 @@ function checkList<Item>(
     for (const { field, message } of check(item, before)) complain(index, field, message);
     before.push(item);
   }
-  return before;
 }
 
 const kinds = createDestinationKinds();
@@ -172,12 +169,10 @@ function checkDeclaredFallback(
   const kind = kinds.findOf(item);
   if (kind === undefined || checkKindSettings(item, kinds).length > 0) return [];
   const queueKinds = toQueueKinds(kinds);
-  const [tenantId] = nameInTenant(item);
+  const isOfTenant = (one: Pick<SubscriptionInput, "tenant_id" | "tenants">) => ownerOf(one) === ownerOf(item);
   const toFacts = (one: SubscriptionInput) => ({ ...one, kind: one.kind ?? DEFAULT_KIND });
-  const others = subscriptions
-    .filter((one) => one.name !== item.name && nameInTenant(one)[0] === tenantId)
-    .map(toFacts);
-  const shared = targets.find((one) => one.name === item.target && nameInTenant(one)[0] === tenantId);
+  const others = subscriptions.filter((one) => one.name !== item.name && isOfTenant(one)).map(toFacts);
+  const shared = targets.find((one) => one.name === item.target && isOfTenant(one));
   const facts = { ...toFacts(item), isChecked: isChecked(item, kind, shared) };
   const problems = [...checkNoEvents(facts, queueKinds), ...checkFallback(facts, others, queueKinds)];
   if (problems.length > 0 || item.events.length > 0) return problems;
@@ -196,11 +191,8 @@ export function listFallbackWarnings(subscriptions: readonly SubscriptionInput[]
 }
 
 function checkRivals(item: SubscriptionInput, before: readonly SubscriptionInput[]): FieldProblem[] {
-  const [tenantId] = nameInTenant(item);
-  const rival = findForwardRival(
-    item,
-    before.filter((one) => nameInTenant(one)[0] === tenantId),
-  );
+  const ofTenant = before.filter((one) => ownerOf(one) === ownerOf(item));
+  const rival = findForwardRival(item, ofTenant);
   if (rival === undefined) return [];
   const message = `"${rival.name}" already forwards some of these events; a source waits for only one subscription`;
   return [{ field: "mode", message }];

@@ -26,7 +26,7 @@ export function checkSettings(tree: Tree, cwd: string, complain: Complain): void
   checkSmtp(tree, complain);
   checkOidc(tree, complain);
   if (/bot/i.test(String(tree["user_agent"]))) {
-    complain("user_agent", "must not contain `bot`, which many firewalls refuse; choose another name");
+    complain("user_agent", "must not contain `bot`, which many firewalls reject; choose another name");
   }
   if ((tree["tls_cert"] === undefined) !== (tree["tls_key"] === undefined)) {
     const [given, missing] = tree["tls_cert"] === undefined ? ["tls_key", "tls_cert"] : ["tls_cert", "tls_key"];

@@ -17,7 +17,7 @@ import {
 import { findUnknownVariables, readVariables, readValue } from "./read-value.ts";
 import { Settings } from "./schema.ts";
 import { toCamelCase } from "../model/names.ts";
-import { camelize, findAt, freezeDeep, setAt, SETTINGS, type Config } from "./settings-tree.ts";
+import { camelize, findAt, freezeDeep, setAt, SETTINGS, type Config, type Setting } from "./settings-tree.ts";
 import { isLoopbackHost } from "../model/addresses.ts";
 
 export const DEFAULT_FILE = "posthorn.yaml";
@@ -51,7 +51,6 @@ export interface Origin {
 export type Origins = ReadonlyMap<string, Origin>;
 
 export interface LoadedConfig {
-  /** Deeply frozen. */
   config: Config;
   warnings: string[];
   origins: Origins;
@@ -61,28 +60,19 @@ export interface LoadedConfig {
 
 /** Defaults < file < environment < flags. Throws one error that lists all problems. */
 export function loadConfig(input: LoadInput): LoadedConfig {
-  const problems: Problem[] = [];
-  const report: Report = (problem) => problems.push(problem);
-  const origins = new Map<string, Origin>();
-
-  const file = readConfigFile(input, report);
-  const tree = applyDefaults(origins);
-  if (file !== undefined) applyFile(tree, file, origins, report);
+  const { problems, report, origins, file, tree } = readFileAndDefaults(input);
   for (const { setting, given } of readVariables(input.env, input.cwd, report)) {
-    applyGiven(tree, setting.path, given, "env", origins, report);
+    applyGiven(tree, setting, given, "env", origins, report);
   }
   for (const setting of SETTINGS) {
     const value = (input.flags as Record<string, unknown> | undefined)?.[toCamelCase(setting.path)];
     if (value === undefined) continue;
     const place = `--${setting.path.replaceAll("_", "-")}`;
     const given: Located = { kind: "scalar", place, value: String(value), isText: true };
-    applyGiven(tree, setting.path, given, "flag", origins, report);
+    applyGiven(tree, setting, given, "flag", origins, report);
   }
 
-  const complain = (path: string, message: string) => {
-    const { from, place } = origins.get(path) ?? { from: "default", place: undefined };
-    report({ place: place ?? path, path: from === "file" ? path : "", message });
-  };
+  const complain = complainTo(origins, report);
   applyDevMode(tree, (path) => origins.get(path)?.from === "default", complain);
   checkSettings(tree, input.cwd, complain);
   const placeOf: LoadedConfig["placeOf"] = (list, name, field) => {
@@ -101,6 +91,28 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins, placeOf };
 }
 
+function readFileAndDefaults(input: Pick<LoadInput, "file" | "env" | "cwd">) {
+  const problems: Problem[] = [];
+  const report: Report = (problem) => problems.push(problem);
+  const origins = new Map<string, Origin>();
+  const file = readConfigFile(input, report);
+  const tree = applyDefaults(origins);
+  if (file !== undefined) applyFile(tree, file, origins, report);
+  return { problems, report, origins, file, tree };
+}
+
+/** Reports what is wrong with the setting at a path, with the place that its value came from. */
+export function complainTo(origins: Origins, report: Report) {
+  return (path: string, message: string): undefined => {
+    const { from, place } = getOrigin(origins, path);
+    report({ place: place ?? path, path: from === "file" ? path : "", message });
+  };
+}
+
+export function getOrigin(origins: Origins, path: string): Origin {
+  return origins.get(path) ?? { from: "default", place: undefined };
+}
+
 /** Splits `destination.headers[0].name`. */
 function keysOf(field: string): string[] {
   return field.split(/[.[\]]+/).filter((key) => key !== "");
@@ -117,12 +129,7 @@ export type DeclaredList = (typeof DECLARED_LISTS)[number];
 
 /** Loads only the declared lists of a file, for another gateway. Throws as `loadConfig` does. */
 export function loadDeclared(input: { file: string; env: Environment; cwd: string }): DeclaredFile {
-  const problems: Problem[] = [];
-  const report: Report = (problem) => problems.push(problem);
-  const file = readConfigFile(input, report);
-  const origins = new Map<string, Origin>();
-  const tree = applyDefaults(origins);
-  if (file !== undefined) applyFile(tree, file, origins, report);
+  const { problems, report, origins, file, tree } = readFileAndDefaults(input);
   checkLists(tree, file, findEventTypesDir(tree, input, origins), report);
   if (problems.length > 0) throw createConfigError(problems);
   const names = file?.entries.map(({ key }) => key) ?? [];
@@ -224,17 +231,15 @@ function applyFile(
 
 function applyGiven(
   tree: Record<string, unknown>,
-  path: string,
+  { path, keys, schema }: Setting,
   given: Located,
   from: "env" | "flag",
   origins: Map<string, Origin>,
   report: Report,
 ): void {
-  const setting = SETTINGS.find((candidate) => candidate.path === path);
-  if (setting === undefined) return;
-  const value = readValue(setting.schema, given, path, (problem) => report({ ...problem, path: "" }));
+  const value = readValue(schema, given, path, (problem) => report({ ...problem, path: "" }));
   if (value === undefined) return;
-  setAt(tree, setting.keys, value);
+  setAt(tree, keys, value);
   origins.set(path, { from, place: given.place });
 }
 

@@ -1,22 +1,18 @@
 import { Type } from "typebox";
 import { parseMailAddress, parseSmtpUrl, TLS_MODES, type TlsMode } from "../model/mail.ts";
 import { oneOf } from "../model/shape.ts";
-import { optionalText, withVariables } from "./setting-schema.ts";
-
-/** Settings for e-mail, and for all SMS. */
+import { flag, integer, settingText, withVariables } from "./setting-schema.ts";
 
 export const Smtp = Type.Object(
   withVariables("POSTHORN_SMTP_", {
-    url: optionalText({
+    url: settingText({
       secret: true,
-      minLength: 1,
       maxLength: 2048,
       description:
         "The server for destinations of the kind `email`: `smtps://user:password@host:465`, or `smtp://…:587`, which " +
         "switches to TLS with STARTTLS",
     }),
-    from: optionalText({
-      minLength: 1,
+    from: settingText({
       maxLength: 320,
       description: "The sender of e-mail: `orders@example.com` or `Shop <orders@example.com>`",
     }),
@@ -28,79 +24,61 @@ export const Smtp = Type.Object(
           "`none` sends without encryption, and never sends a password to another machine",
       }),
     ),
-    ca_file: optionalText({
+    ca_file: settingText({
       path: true,
-      minLength: 1,
       description: "PEM file of certificates to trust instead of the system's",
     }),
-    dkim_domain: optionalText({
+    dkim_domain: settingText({
       pattern: "^[A-Za-z0-9.-]{1,253}$",
       description: "With `dkim_selector` and `dkim_key`, e-mail is signed for this domain",
     }),
-    dkim_selector: optionalText({
+    dkim_selector: settingText({
       pattern: "^[A-Za-z0-9._-]{1,63}$",
       description: "The selector of the public key in DNS: `<selector>._domainkey.<domain>`",
     }),
-    dkim_key: optionalText({
-      secret: true,
-      minLength: 1,
-      maxLength: 16_384,
-      description: "The private key, as PEM",
-    }),
-    max_connections: Type.Integer({
-      default: 5,
-      minimum: 1,
-      maximum: 100,
-      description: "Simultaneous connections to the server; tenants take turns",
-    }),
-    messages_per_connection: Type.Integer({
-      default: 100,
-      minimum: 1,
-      maximum: 100_000,
-      description: "E-mails after which a connection is replaced by a new one",
-    }),
-    tenant_rate: Type.Integer({
-      default: 120,
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "E-mails a minute for each tenant, over all of its subscriptions; further ones wait",
-    }),
-    allow_tenants: Type.Boolean({
-      default: false,
-      description:
-        "Whether keys that are bound to a tenant may create destinations of the kind `email`. They then decide what is sent " +
+    dkim_key: settingText({ secret: true, maxLength: 16_384, description: "The private key, as PEM" }),
+    max_connections: integer(5, { from: 1, to: 100 }, "Simultaneous connections to the server; tenants take turns"),
+    messages_per_connection: integer(
+      100,
+      { from: 1, to: 100_000 },
+      "E-mails after which a connection is replaced by a new one",
+    ),
+    tenant_rate: integer(
+      120,
+      { from: 1, to: 1_000_000 },
+      "E-mails a minute for each tenant, over all of its subscriptions; further ones wait",
+    ),
+    allow_tenants: flag(
+      false,
+      "Whether keys that are bound to a tenant may create destinations of the kind `email`. They then decide what is sent " +
         "in your name, and to whom",
-    }),
+    ),
   }),
   { additionalProperties: false },
 );
 
 export const Sms = Type.Object(
   withVariables("POSTHORN_SMS_", {
-    default_country: optionalText({
+    default_country: settingText({
       pattern: "^[A-Z]{2}$",
       hint: "give a country as two capital letters, for example DE",
       description: "The country of numbers without `+` and country code, unless the destination names one",
     }),
-    number_rate: Type.Integer({
-      default: 30,
-      minimum: 1,
-      maximum: 100_000,
-      description:
-        "Messages an hour to one number for the events of each tenant, over all subscriptions; further ones wait",
-    }),
-    tenant_rate: Type.Integer({
-      default: 120,
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "Messages a minute for each tenant, over all of its subscriptions; further ones wait",
-    }),
-    allow_tenants: Type.Boolean({
-      default: false,
-      description:
-        "Whether keys that are bound to a tenant may create destinations of the kind `sms`. They then decide what is sent, " +
+    number_rate: integer(
+      30,
+      { from: 1, to: 100_000 },
+      "Messages an hour to one number for the events of each tenant, over all subscriptions; further ones wait",
+    ),
+    tenant_rate: integer(
+      120,
+      { from: 1, to: 1_000_000 },
+      "Messages a minute for each tenant, over all of its subscriptions; further ones wait",
+    ),
+    allow_tenants: flag(
+      false,
+      "Whether keys that are bound to a tenant may create destinations of the kind `sms`. They then decide what is sent, " +
         "and to whom",
-    }),
+    ),
   }),
   { additionalProperties: false },
 );

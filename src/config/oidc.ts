@@ -2,27 +2,24 @@ import { Type } from "typebox";
 import { findFault } from "../model/errors.ts";
 import { isLoopbackHost, parseUrl } from "../model/addresses.ts";
 import { GROUP_RULE_FORM, parseGroupRule } from "../model/scopes.ts";
-import { describeValue, optionalText, withVariables } from "./setting-schema.ts";
+import { describeValue, flag, number, settingText, withVariables } from "./setting-schema.ts";
 
 /** Sign-in to the dashboard with an OpenID Connect provider. */
 export const Oidc = Type.Object(
   withVariables("POSTHORN_OIDC_", {
-    issuer: optionalText({
-      minLength: 1,
+    issuer: settingText({
       maxLength: 2048,
       description:
         "Issuer URL of an OpenID Connect provider, such as `https://login.example.com/realms/ops`: users can sign in to " +
         "the dashboard with it",
     }),
-    client_id: optionalText({
-      minLength: 1,
+    client_id: settingText({
       maxLength: 512,
       description:
         "Client id of the gateway at the provider; register the redirect URI `PUBLIC_URL/api/v1/sign-in/oidc/callback` there",
     }),
-    client_secret: optionalText({
+    client_secret: settingText({
       secret: true,
-      minLength: 1,
       maxLength: 1024,
       description: "Client secret of the gateway at the provider",
     }),
@@ -55,16 +52,12 @@ export const Oidc = Type.Object(
       maxLength: 60,
       description: "Name of the provider on the button: `Sign in with NAME`",
     }),
-    session_hours: Type.Number({
-      default: 12,
-      minimum: 0.1,
-      maximum: 168,
-      description: "Hours after which a user must sign in again, also while the dashboard is used",
-    }),
-    allow_http: Type.Boolean({
-      default: false,
-      description: "Whether the issuer may use plain http on another machine (testing only)",
-    }),
+    session_hours: number(
+      12,
+      { from: 0.1, to: 168 },
+      "Hours after which a user must sign in again, also while the dashboard is used",
+    ),
+    allow_http: flag(false, "Whether the issuer may use plain http on another machine (testing only)"),
   }),
   { additionalProperties: false, default: {} },
 );

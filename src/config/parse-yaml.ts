@@ -144,15 +144,8 @@ function hasRange(node: unknown): node is { range: [number, number, number] } {
 
 const VARIABLE = /\$\$|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?\})?/g;
 
-interface Expanded {
-  text: string;
-  /** Whether a variable was expanded, so that only the schema knows the type of the text. */
-  hasVariable: boolean;
-  errors: readonly string[];
-}
-
 /** Expands `${NAME}` and `${NAME:-default}`; as in a shell, the default also replaces an empty value. */
-function expandVariables(template: string, env: Environment): Expanded {
+function expandVariables(template: string, env: Environment) {
   const errors: string[] = [];
   let hasVariable = false;
   const text = template.replace(VARIABLE, (found: string, name?: string, withDefault?: string, fallback?: string) => {

@@ -133,14 +133,9 @@ function convertText(schema: JsonSchema, text: string): unknown {
 
 const MAX_SECRET_FILE_BYTES = 65_536;
 
-interface Variable {
-  setting: Setting;
-  given: LocatedScalar;
-}
-
 /** The settings from the environment. An empty variable counts as not set. */
-export function readVariables(env: Environment, cwd: string, report: Report): Variable[] {
-  const variables: Variable[] = [];
+export function readVariables(env: Environment, cwd: string, report: Report) {
+  const variables: { setting: Setting; given: LocatedScalar }[] = [];
   for (const setting of SETTINGS) {
     const { env: name, secret } = setting.schema;
     if (name === undefined) continue;

@@ -10,7 +10,7 @@ import { ALERT_SETTINGS, AlertsSection, Limits, Retention, Portal } from "./sect
 import { oneOf } from "../model/shape.ts";
 import { Sms, Smtp } from "./messages.ts";
 import { Oidc } from "./oidc.ts";
-import { optionalText, withVariables } from "./setting-schema.ts";
+import { flag, integer, number, settingText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins.ts";
 import { VERSION } from "./version.ts";
 
@@ -25,25 +25,14 @@ const listening = {
     hint: "give a host name or an address, without scheme and port",
     description: "Address to listen on",
   }),
-  port: Type.Integer({
-    default: 8080,
-    minimum: 0,
-    maximum: 65_535,
-    description: "Port to listen on; 0 takes any free port and prints it",
-  }),
-  tls_cert: optionalText({
+  port: integer(8080, { from: 0, to: 65_535 }, "Port to listen on; 0 takes any free port and prints it"),
+  tls_cert: settingText({
     path: true,
-    minLength: 1,
     description: "PEM file with the certificate chain; with `tls_key` the gateway speaks https itself",
   }),
-  tls_key: optionalText({
-    path: true,
-    minLength: 1,
-    description: "PEM file with the private key of `tls_cert`",
-  }),
-  public_url: optionalText({
+  tls_key: settingText({ path: true, description: "PEM file with the private key of `tls_cert`" }),
+  public_url: settingText({
     maxLength: 2048,
-    minLength: 1,
     description: "Public address of the gateway, for example `https://hooks.example.com`",
   }),
   trusted_proxies: Type.Array(Cidrs.items, {
@@ -69,37 +58,31 @@ const storage = {
 };
 
 const keys = {
-  admin_key: optionalText({
+  admin_key: settingText({
     secret: true,
     pattern: "^[\\x21-\\x7e]{16,256}$",
     defaultText: "generated at the first start",
     hint: "give 16 to 256 printable characters without spaces, preferably 32 random ones as `openssl rand -hex 16` prints them",
     description: "A fixed admin key, for automation; at least 16 characters, 32 random ones are advised",
   }),
-  master_key: optionalText({
+  master_key: settingText({
     secret: true,
     pattern: "^[\\x21-\\x7e]{32,512}$",
     defaultText: "generated, in a 0600 file in the data dir",
     hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
     description: "Encrypts secrets at rest; at least 32 random characters",
   }),
-  secret_rotation_days: Type.Integer({
-    default: 90,
-    minimum: 0,
-    maximum: 3650,
-    description:
-      "Age at which a subscription gets a new secret beside the old one, if its tenant has a contact for this or a " +
+  secret_rotation_days: integer(
+    90,
+    { from: 0, to: 3650 },
+    "Age at which a subscription gets a new secret beside the old one, if its tenant has a contact for this or a " +
       "subscription that names `webhook.secret_rotating`; otherwise the gateway only warns. 0 switches both off",
-  }),
+  ),
 };
 
 const receiving = {
-  any_source: Type.Boolean({
-    default: true,
-    description: "The `*` source: `/webhook/NAME` accepts webhooks for names that are not declared",
-  }),
-  event_types_dir: optionalText({
-    minLength: 1,
+  any_source: flag(true, "The `*` source: `/webhook/NAME` accepts webhooks for names that are not declared"),
+  event_types_dir: settingText({
     description:
       "Folder of yaml and json files that declare event types, each with one type or a list `event_types`; " +
       "in the yaml, relative to that file",
@@ -118,13 +101,12 @@ const receiving = {
 };
 
 const destinations = {
-  dev: Type.Boolean({
-    default: false,
-    description:
-      "For trying it out on your own machine: destinations on this machine and without TLS are allowed, and failed " +
+  dev: flag(
+    false,
+    "For trying it out on your own machine: destinations on this machine and without TLS are allowed, and failed " +
       "deliveries are retried within seconds. Invalid together with `public_url`, `trusted_proxies` or a `host` " +
       "that others can reach",
-  }),
+  ),
   default_retry_policy: Type.Union([oneOf(RETRY_POLICY_NAMES), RetryDelays, EarlierPolicyName], {
     default: "standard",
     description:
@@ -136,27 +118,21 @@ const destinations = {
     default: false,
     description: "CIDRs of private networks that deliveries may reach, or `true` for all of them (development only)",
   }),
-  allow_http_destinations: Type.Boolean({
-    default: false,
-    description: "Whether deliveries may be sent without TLS",
-  }),
-  max_probe_s: Type.Number({
-    default: 60,
-    minimum: 1,
-    maximum: 3600,
-    description: "Seconds, at most, between two probes of a destination that is down and has no health check",
-  }),
-  egress_proxy: optionalText({
+  allow_http_destinations: flag(false, "Whether deliveries may be sent without TLS"),
+  max_probe_s: number(
+    60,
+    { from: 1, to: 3600 },
+    "Seconds, at most, between two probes of a destination that is down and has no health check",
+  ),
+  egress_proxy: settingText({
     secret: true,
-    minLength: 1,
     maxLength: 2048,
     description:
       "A proxy for all deliveries: `http://[user:password@]host:port`; it must support CONNECT. The address " +
       "rules apply as without it. Proxies in other environment variables are ignored",
   }),
-  batch_dir: optionalText({
+  batch_dir: settingText({
     path: true,
-    minLength: 1,
     description: "Folder in which subscriptions of the kind `batch` may write files; without it they can only post",
   }),
   user_agent: Type.String({
@@ -164,40 +140,35 @@ const destinations = {
     defaultText: "`Posthorn/<version>`",
     pattern: "^[\\x21-\\x7e]([\\x20-\\x7e]{0,198}[\\x21-\\x7e])?$",
     hint: "give 1 to 200 printable ASCII characters",
-    description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls refuse",
+    description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls reject",
   }),
-  held_max_days: Type.Number({
-    default: 30,
-    minimum: 0.01,
-    maximum: 3650,
-    description:
-      "Days for which a paused, suspended or unreachable subscription holds a delivery; then it becomes a dead letter " +
+  held_max_days: number(
+    30,
+    { from: 0.01, to: 3650 },
+    "Days for which a paused, suspended or unreachable subscription holds a delivery; then it becomes a dead letter " +
       "(`held_too_long`)",
-  }),
+  ),
 };
 
 const brokers = {
-  amqp_url: optionalText({
+  amqp_url: settingText({
     secret: true,
-    minLength: 1,
     maxLength: 4096,
     description: "RabbitMQ for the connection `default`: `amqps://user:password@host:5671/vhost`",
   }),
-  servicebus_connection_string: optionalText({
+  servicebus_connection_string: settingText({
     env: "AZURE_SERVICEBUS_CONNECTION_STRING",
     secret: true,
-    minLength: 1,
     maxLength: 4096,
     description: "Azure Service Bus for the connection `default`",
   }),
-  storage_connection_string: optionalText({
+  storage_connection_string: settingText({
     env: "AZURE_STORAGE_CONNECTION_STRING",
     secret: true,
-    minLength: 1,
     maxLength: 4096,
     description: "Azure Storage (queues and blobs) for the connection `default`",
   }),
-  message_key: optionalText({
+  message_key: settingText({
     secret: true,
     pattern: "^[\\x21-\\x7e]{32,512}$",
     hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
@@ -216,40 +187,22 @@ const operation = {
     hint: "other roles need a shared store or a broker, which this version does not have",
     description: "The role of this process: `all` receives, stores and delivers",
   }),
-  log_level: Type.Union(
-    [
-      Type.Literal("fatal"),
-      Type.Literal("error"),
-      Type.Literal("warn"),
-      Type.Literal("info"),
-      Type.Literal("debug"),
-      Type.Literal("trace"),
-    ],
-    { default: "info", description: "The lowest level that is logged" },
-  ),
-  access_log: Type.Boolean({
-    default: true,
-    description:
-      "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +
+  log_level: oneOf(["fatal", "error", "warn", "info", "debug", "trace"], {
+    default: "info",
+    description: "The lowest level that is logged",
+  }),
+  access_log: flag(
+    true,
+    "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +
       "each request of the API from `trace`",
-  }),
-  log_file: optionalText({
-    path: true,
-    minLength: 1,
-    description: "Also log to this file, as JSON; it is rotated by size",
-  }),
-  status_public: Type.Boolean({
-    default: false,
-    description: "Whether `/status` is open without a key",
-  }),
-  metrics_public: Type.Boolean({
-    default: false,
-    description: "Whether `/metrics` is open without a key",
-  }),
-  catalog_public: Type.Boolean({
-    default: false,
-    description: "Whether `/catalog`, a page for partners with all event types, is served; it is open without a key",
-  }),
+  ),
+  log_file: settingText({ path: true, description: "Also log to this file, as JSON; it is rotated by size" }),
+  status_public: flag(false, "Whether `/status` is open without a key"),
+  metrics_public: flag(false, "Whether `/metrics` is open without a key"),
+  catalog_public: flag(
+    false,
+    "Whether `/catalog`, a page for partners with all event types, is served; it is open without a key",
+  ),
 };
 
 function declared<Item extends TSchema>(item: Item, description: string) {
@@ -296,11 +249,11 @@ export type Settings = Static<typeof Settings>;
 /** Settings of the client commands; not part of the gateway's own configuration. */
 export const ClientSettings = Type.Object(
   withVariables("POSTHORN_", {
-    url: optionalText({
+    url: settingText({
       defaultText: "the local gateway",
       description: "The gateway that client commands talk to",
     }),
-    api_key: optionalText({ secret: true, description: "The key that client commands use" }),
+    api_key: settingText({ secret: true, description: "The key that client commands use" }),
   }),
 );
 

@@ -1,6 +1,6 @@
 import { Type, type TProperties } from "typebox";
 import { MAX_RETENTION_DAYS } from "../model/retention.ts";
-import { withVariables, optionalText } from "./setting-schema.ts";
+import { integer, number, settingText, withVariables } from "./setting-schema.ts";
 import { SUBSCRIPTION_FIELDS } from "../destinations/kinds.ts";
 import { AlertRuleInput, type AlertChannel } from "../model/alert.ts";
 import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
@@ -13,173 +13,107 @@ const MIB = 1_048_576;
 /** Limits of the process: for requests, memory and disk space. */
 export const Limits = Type.Object(
   withVariables("POSTHORN_", {
-    max_connections: Type.Integer({
-      default: 10_000,
-      minimum: 1,
-      maximum: 1_000_000,
-      description:
-        "Open inbound connections; one more closes the connection that was idle for longest or, when none is idle, " +
+    max_connections: integer(
+      10_000,
+      { from: 1, to: 1_000_000 },
+      "Open inbound connections; one more closes the connection that was idle for longest or, when none is idle, " +
         "is closed itself",
-    }),
-    max_connections_per_address: Type.Integer({
-      default: 500,
-      minimum: 1,
-      maximum: 1_000_000,
-      description:
-        "The same for one address (for IPv6, one /64 network), never more than half of `max_connections`; loopback " +
+    ),
+    max_connections_per_address: integer(
+      500,
+      { from: 1, to: 1_000_000 },
+      "The same for one address (for IPv6, one /64 network), never more than half of `max_connections`; loopback " +
         "and `trusted_proxies` are not counted",
-    }),
-    headers_timeout_s: Type.Number({
-      default: 10,
-      minimum: 1,
-      maximum: 600,
-      description: "Seconds a sender has for the headers of a request",
-    }),
-    request_timeout_s: Type.Number({
-      default: 30,
-      minimum: 1,
-      maximum: 3600,
-      description: "Seconds a sender has for a whole request; not less than `headers_timeout_s`",
-    }),
-    max_body_bytes: Type.Integer({
-      default: 2 * MIB,
-      minimum: 1,
-      maximum: 64 * MIB,
-      description:
-        "Largest body of a received webhook, unless its source sets `max_bytes` or its kind accepts larger ones; " +
+    ),
+    headers_timeout_s: number(10, { from: 1, to: 600 }, "Seconds a sender has for the headers of a request"),
+    request_timeout_s: number(
+      30,
+      { from: 1, to: 3600 },
+      "Seconds a sender has for a whole request; not less than `headers_timeout_s`",
+    ),
+    max_body_bytes: integer(
+      2 * MIB,
+      { from: 1, to: 64 * MIB },
+      "Largest body of a received webhook, unless its source sets `max_bytes` or its kind accepts larger ones; " +
         "a larger one gets 413",
-    }),
-    max_depth: Type.Integer({
-      default: 128,
-      minimum: 1,
-      maximum: 10_000,
-      description: "Deepest nesting of a JSON or XML body; a deeper one gets 400",
-    }),
-    max_loop_lag_ms: Type.Integer({
-      default: 200,
-      minimum: 10,
-      maximum: 60_000,
-      description:
-        "When the event loop is later than this for a whole second, while `max_unwritten_events` wait, the " +
+    ),
+    max_depth: integer(128, { from: 1, to: 10_000 }, "Deepest nesting of a JSON or XML body; a deeper one gets 400"),
+    max_loop_lag_ms: integer(
+      200,
+      { from: 10, to: 60_000 },
+      "When the event loop is later than this for a whole second, while `max_unwritten_events` wait, the " +
         "gateway answers new requests with 503",
-    }),
-    max_unwritten_events: Type.Integer({
-      default: 500,
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "How many received events that are not on disk yet count as a backlog; see `max_loop_lag_ms`",
-    }),
-    max_unanswered_bytes: Type.Integer({
-      default: 512 * MIB,
-      minimum: 1024,
-      description: "Memory for bodies of requests that are not answered yet; when it is used up, new requests get 503",
-    }),
-    max_exports: Type.Integer({
-      default: 8,
-      minimum: 1,
-      maximum: 1000,
-      description: "Exports of events that run at the same time; more get 429",
-    }),
-    max_exports_per_key: Type.Integer({
-      default: 2,
-      minimum: 1,
-      maximum: 1000,
-      description: "The same for one key, and for all portal links of one tenant together",
-    }),
-    max_streams: Type.Integer({
-      default: 100,
-      minimum: 1,
-      maximum: 10_000,
-      description: "Live streams that are open at the same time; more get 429",
-    }),
-    max_streams_per_key: Type.Integer({
-      default: 25,
-      minimum: 1,
-      maximum: 10_000,
-      description: "The same for one key, and for all portal links of one tenant together",
-    }),
-    stream_buffer_bytes: Type.Integer({
-      default: 4 * MIB,
-      minimum: 65_536,
-      maximum: 256 * MIB,
-      description:
-        "How much may wait for one client of a live stream; a client that reads too slowly is disconnected with a reason",
-    }),
-    max_keys_per_tenant: Type.Integer({
-      default: 200,
-      minimum: 1,
-      maximum: 100_000,
-      description:
-        "Live keys of one tenant, and live keys that are not bound to a tenant; more get 409. Of the revoked and " +
+    ),
+    max_unwritten_events: integer(
+      500,
+      { from: 1, to: 1_000_000 },
+      "How many received events that are not on disk yet count as a backlog; see `max_loop_lag_ms`",
+    ),
+    max_unanswered_bytes: integer(
+      512 * MIB,
+      { from: 1024 },
+      "Memory for bodies of requests that are not answered yet; when it is used up, new requests get 503",
+    ),
+    max_exports: integer(8, { from: 1, to: 1000 }, "Exports of events that run at the same time; more get 429"),
+    max_exports_per_key: integer(
+      2,
+      { from: 1, to: 1000 },
+      "The same for one key, and for all portal links of one tenant together",
+    ),
+    max_streams: integer(100, { from: 1, to: 10_000 }, "Live streams that are open at the same time; more get 429"),
+    max_streams_per_key: integer(
+      25,
+      { from: 1, to: 10_000 },
+      "The same for one key, and for all portal links of one tenant together",
+    ),
+    stream_buffer_bytes: integer(
+      4 * MIB,
+      { from: 65_536, to: 256 * MIB },
+      "How much may wait for one client of a live stream; a client that reads too slowly is disconnected with a reason",
+    ),
+    max_keys_per_tenant: integer(
+      200,
+      { from: 1, to: 100_000 },
+      "Live keys of one tenant, and live keys that are not bound to a tenant; more get 409. Of the revoked and " +
         "expired keys, the latest of the same number are kept",
-    }),
-    max_subscriptions_per_tenant: Type.Integer({
-      default: 100,
-      minimum: 1,
-      maximum: 1_000_000,
-      description:
-        "Subscriptions that keys and portal links of a tenant can create, unless the tenant has a quota of its own " +
+    ),
+    max_subscriptions_per_tenant: integer(
+      100,
+      { from: 1, to: 1_000_000 },
+      "Subscriptions that keys and portal links of a tenant can create, unless the tenant has a quota of its own " +
         "(`quotas.subscriptions`); keys that are not bound to a tenant have no limit without a quota",
-    }),
-    shutdown_timeout_s: Type.Number({
-      default: 10,
-      minimum: 0,
-      maximum: 600,
-      description: "Seconds that running attempts have to end after SIGTERM",
-    }),
-    disk_min_free_bytes: Type.Integer({
-      default: 256 * MIB,
-      minimum: 0,
-      description: "With less space free in the data dir, new events get 503 while deliveries go on",
-    }),
-    ballast_bytes: Type.Integer({
-      default: 16 * MIB,
-      minimum: 0,
-      description: "Size of a file in the data dir that is deleted to free space when the disk is full",
-    }),
-    max_sockets: Type.Integer({
-      default: 1024,
-      minimum: 1,
-      maximum: 65_535,
-      description: "Open outbound connections, over all destinations",
-    }),
-    connections_per_host: Type.Integer({
-      default: 100,
-      minimum: 1,
-      maximum: 65_535,
-      description:
-        "Open outbound connections to one destination host; one tenant uses at most three quarters of them, and one " +
+    ),
+    shutdown_timeout_s: number(10, { from: 0, to: 600 }, "Seconds that running attempts have to end after SIGTERM"),
+    disk_min_free_bytes: integer(
+      256 * MIB,
+      { from: 0 },
+      "With less space free in the data dir, new events get 503 while deliveries go on",
+    ),
+    ballast_bytes: integer(
+      16 * MIB,
+      { from: 0 },
+      "Size of a file in the data dir that is deleted to free space when the disk is full",
+    ),
+    max_sockets: integer(1024, { from: 1, to: 65_535 }, "Open outbound connections, over all destinations"),
+    connections_per_host: integer(
+      100,
+      { from: 1, to: 65_535 },
+      "Open outbound connections to one destination host; one tenant uses at most three quarters of them, and one " +
         "that has none gets one beyond the limit",
-    }),
-    idle_connections_per_host: Type.Integer({
-      default: 20,
-      minimum: 0,
-      maximum: 65_535,
-      description: "How many of them are kept alive while they are idle",
-    }),
-    body_cache_bytes: Type.Integer({
-      default: 64 * MIB,
-      minimum: 0,
-      description:
-        "Memory for bodies that wait for delivery; beyond it, a body is read from the disk again when it is sent",
-    }),
-    dedupe_horizon_days: Type.Number({
-      default: 7,
-      minimum: 1,
-      maximum: 3650,
-      description: "Days for which the id of an event is remembered",
-    }),
-    log_file_max_bytes: Type.Integer({
-      default: 64 * MIB,
-      minimum: 4096,
-      description: "The log file is rotated before it grows beyond this",
-    }),
-    log_file_keep: Type.Integer({
-      default: 5,
-      minimum: 0,
-      maximum: 1000,
-      description: "Rotated log files kept beside the current one",
-    }),
+    ),
+    idle_connections_per_host: integer(
+      20,
+      { from: 0, to: 65_535 },
+      "How many of them are kept alive while they are idle",
+    ),
+    body_cache_bytes: integer(
+      64 * MIB,
+      { from: 0 },
+      "Memory for bodies that wait for delivery; beyond it, a body is read from the disk again when it is sent",
+    ),
+    dedupe_horizon_days: number(7, { from: 1, to: 3650 }, "Days for which the id of an event is remembered"),
+    log_file_max_bytes: integer(64 * MIB, { from: 4096 }, "The log file is rotated before it grows beyond this"),
+    log_file_keep: integer(5, { from: 0, to: 1000 }, "Rotated log files kept beside the current one"),
   }),
   { additionalProperties: false, default: {} },
 );
@@ -191,14 +125,12 @@ function days(description: string) {
 /** How long finished data is kept. */
 export const Retention = Type.Object(
   withVariables("POSTHORN_RETENTION_", {
-    days: Type.Number({
-      default: 30,
-      minimum: 0,
-      maximum: MAX_RETENTION_DAYS,
-      description:
-        "Days for which events are kept, with their deliveries and attempts; 0 keeps them forever. " +
+    days: number(
+      30,
+      { from: 0, to: MAX_RETENTION_DAYS },
+      "Days for which events are kept, with their deliveries and attempts; 0 keeps them forever. " +
         "Events with open deliveries are never deleted. Ids are remembered for `limits.dedupe_horizon_days` in any case",
-    }),
+    ),
     answers_days: days(
       "The same for headers and bodies of destinations' answers; the attempts themselves stay with their event",
     ),
@@ -206,18 +138,16 @@ export const Retention = Type.Object(
       "The same for events with a dead letter, counted from the last one; a dead letter that blocks its ordering key is kept",
     ),
     refused_requests_days: days("The same for requests that became no event"),
-    idempotency_keys_days: Type.Number({
-      default: 7,
-      minimum: 0,
-      maximum: MAX_RETENTION_DAYS,
-      description: "Days for which an `Idempotency-Key` of the API is remembered; 0 means forever",
-    }),
-    audit_days: Type.Number({
-      default: 0,
-      minimum: 0,
-      maximum: MAX_RETENTION_DAYS,
-      description: "Days for which entries of the audit log are kept; 0 means forever",
-    }),
+    idempotency_keys_days: number(
+      7,
+      { from: 0, to: MAX_RETENTION_DAYS },
+      "Days for which an `Idempotency-Key` of the API is remembered; 0 means forever",
+    ),
+    audit_days: number(
+      0,
+      { from: 0, to: MAX_RETENTION_DAYS },
+      "Days for which entries of the audit log are kept; 0 means forever",
+    ),
   }),
   { additionalProperties: false, default: {} },
 );
@@ -258,15 +188,9 @@ export const AlertChannelSchema = Type.Unsafe<AlertChannel>(
   Type.Object({ ...destinationFields, ...CHANNEL_FIELDS }, { additionalProperties: false }),
 );
 
-/** Settings that have an environment variable. */
 export const ALERT_SETTINGS = withVariables("POSTHORN_ALERTS_", {
   enabled: Type.Boolean({ default: true, description: "Whether the gateway looks for problems and raises alerts" }),
-  every_s: Type.Number({
-    default: 15,
-    minimum: 1,
-    maximum: 3600,
-    description: "Seconds from one evaluation of the rules to the next",
-  }),
+  every_s: number(15, { from: 1, to: 3600 }, "Seconds from one evaluation of the rules to the next"),
 });
 
 export const AlertsSection = Type.Object(
@@ -307,7 +231,7 @@ export const Portal = Type.Object(
       default: "Webhooks",
       description: "Its heading, for example the name of your product",
     }),
-    accent: optionalText({
+    accent: settingText({
       ...PORTAL_ACCENT,
       description:
         "Colour of its buttons and links, as `#rrggbb`; made darker or lighter where it would be hard to read",

@@ -12,7 +12,6 @@ export interface SettingSchema extends TSchema {
   secret?: boolean;
   /** A path in the file system; a relative one starts at the working directory. */
   path?: boolean;
-  /** Each item must be a CIDR. */
   cidrs?: boolean;
   /** How the docs describe a default that is not constant. */
   defaultText?: string;
@@ -26,9 +25,26 @@ export function withVariables<Settings extends TProperties>(prefix: string, sett
   return settings;
 }
 
-/** An optional text. */
-export function optionalText(options: TStringOptions & Partial<SettingSchema>) {
-  return Type.Optional(Type.String(options));
+interface Range {
+  from: number;
+  to?: number;
+}
+
+export function integer(value: number, { from, to }: Range, description: string) {
+  return Type.Integer({ default: value, minimum: from, ...(to !== undefined && { maximum: to }), description });
+}
+
+export function number(value: number, { from, to }: Required<Range>, description: string) {
+  return Type.Number({ default: value, minimum: from, maximum: to, description });
+}
+
+export function flag(value: boolean, description: string) {
+  return Type.Boolean({ default: value, description });
+}
+
+/** An optional text. Unless its pattern says more, it is not empty. */
+export function settingText(options: TStringOptions & Partial<SettingSchema>) {
+  return Type.Optional(Type.String(options.pattern === undefined ? { minLength: 1, ...options } : options));
 }
 
 /** The JSON Schema keywords that the settings use. */

@@ -84,7 +84,7 @@ interface SettingsInForce {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-const SECRETS_OF_CONNECTION: ReadonlySet<string> = new Set(
+export const SECRETS_OF_CONNECTION: ReadonlySet<string> = new Set(
   Object.entries<object>(ConnectionInput.properties)
     .filter(([, schema]) => "secret" in schema && schema.secret === true)
     .map(([field]) => field),

@@ -5,10 +5,10 @@ import type { ConnectionInput } from "../model/connection.ts";
 import type { SourceInput } from "../model/source.ts";
 import type { SubscriptionInput } from "../model/subscription.ts";
 import type { TargetInput } from "../model/target.ts";
-import type { Origin, Origins } from "./load.ts";
+import { getOrigin, type Origin, type Origins } from "./load.ts";
 import { maskSecret, maskUrl } from "./setting-schema.ts";
 import { toCamelCase } from "../model/names.ts";
-import { findAt, SETTINGS, type Config } from "./settings-tree.ts";
+import { findAt, SECRETS_OF_CONNECTION, SETTINGS, type Config } from "./settings-tree.ts";
 
 /** The effective configuration for people (or, as JSON, for programs), without its secrets. */
 export function showConfig(config: Config, origins: Origins, options: { json: boolean }): string {
@@ -17,53 +17,32 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
     const shown = schema.secret === true && typeof value === "string" ? maskSecret(value) : value;
     return { path, value: shown ?? null, origin: getOrigin(origins, path) };
   });
-  const connections = config.connections.map(maskConnection);
-  const sources = config.sources.map(maskSource);
-  const subscriptions = config.subscriptions.map(maskSubscription);
-  const targets = config.targets.map(maskTarget);
-  const tenants = config.tenants.map(({ id, name = id, ...rest }) => ({
-    name: name === id ? id : `${id} "${name}"`,
-    ...rest,
-  }));
-  const alertRules = config.alerts.rules.map(({ rule: name, ...rest }) => ({ name, ...rest }));
-  const alertChannels = config.alerts.channels.map(maskChannel);
-  const eventTypes = config.eventTypes.map(({ name, versions = [] }) => ({
-    name,
-    versions: versions.map(({ version }) => version),
-  }));
+  const declared = {
+    tenants: config.tenants.map(({ id, name = id, ...rest }) => ({
+      name: name === id ? id : `${id} "${name}"`,
+      ...rest,
+    })),
+    connections: config.connections.map(maskConnection),
+    sources: config.sources.map(maskSource),
+    event_types: config.eventTypes.map(({ name, versions = [] }) => ({
+      name,
+      versions: versions.map(({ version }) => version),
+    })),
+    targets: config.targets.map(maskTarget),
+    "alerts.rules": config.alerts.rules.map(({ rule: name, ...rest }) => ({ name, ...rest })),
+    "alerts.channels": config.alerts.channels.map(maskChannel),
+    subscriptions: config.subscriptions.map(maskSubscription),
+  };
 
   if (options.json) {
     const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
-    const declared = {
-      connections,
-      sources,
-      subscriptions,
-      targets,
-      tenants: config.tenants,
-      event_types: eventTypes,
-      "alerts.rules": alertRules,
-      "alerts.channels": alertChannels,
-    };
-    return JSON.stringify({ settings, ...declared }, null, 2);
+    return JSON.stringify({ settings, ...declared, tenants: config.tenants }, null, 2);
   }
   const width = Math.max(...rows.map(({ path }) => path.length));
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
-    ...Object.entries({
-      tenants,
-      connections,
-      sources,
-      event_types: eventTypes,
-      targets,
-      "alerts.rules": alertRules,
-      "alerts.channels": alertChannels,
-      subscriptions,
-    }).flatMap(([title, items]) => formatDeclared(title, items, getOrigin(origins, title))),
+    ...Object.entries(declared).flatMap(([title, items]) => formatDeclared(title, items, getOrigin(origins, title))),
   ].join("\n");
-}
-
-function getOrigin(origins: Origins, path: string): Origin {
-  return origins.get(path) ?? { from: "default", place: undefined };
 }
 
 function formatOrigin({ from, place }: Origin): string {
@@ -77,8 +56,7 @@ function formatValue(value: unknown): string {
 
 function formatDeclared(title: string, items: readonly Record<string, unknown>[], origin: Origin): string[] {
   if (items.length === 0) return [`${title}: none  (${formatOrigin(origin)})`];
-  const lines = items.map((item) => {
-    const { name, ...fields } = item;
+  const lines = items.map(({ name, ...fields }) => {
     const facts = Object.entries(fields).map(
       ([field, value]) => `${field}=${typeof value === "string" ? value : JSON.stringify(value)}`,
     );
@@ -88,13 +66,9 @@ function formatDeclared(title: string, items: readonly Record<string, unknown>[]
 }
 
 function maskConnection(connection: ConnectionInput): Record<string, unknown> {
-  const shown: Record<string, unknown> = { ...connection };
-  if (connection.url !== undefined) shown["url"] = maskSecret(connection.url);
-  for (const field of ["connection_string", "management_url"] as const) {
-    const value = connection[field];
-    if (value !== undefined) shown[field] = maskSecret(value);
-  }
-  return shown;
+  return mapFields(connection, (value, field) =>
+    SECRETS_OF_CONNECTION.has(field) ? maskSecret(String(value)) : value,
+  );
 }
 
 function maskSource(source: SourceInput): Record<string, unknown> {
@@ -103,21 +77,15 @@ function maskSource(source: SourceInput): Record<string, unknown> {
   if (source.auth) shown["auth"] = { ...source.auth, token: maskSecret(source.auth.token) };
   if (typeof source.path_token === "string") shown["path_token"] = maskSecret(source.path_token);
   if (source.options !== undefined) {
-    shown["options"] = Object.fromEntries(
-      Object.entries(source.options).map(([name, value]) => [
-        name,
-        isCredentialHeader(name) && typeof value === "string" ? maskSecret(value) : value,
-      ]),
+    shown["options"] = mapFields(source.options, (value, name) =>
+      isCredentialHeader(name) && typeof value === "string" ? maskSecret(value) : value,
     );
   }
   return shown;
 }
 
 function maskTarget(target: TargetInput): Record<string, unknown> {
-  const shown: Record<string, unknown> = { ...target };
-  if (target.url !== undefined) shown["url"] = maskUrl(target.url);
-  if (target.health_url !== undefined) shown["health_url"] = maskUrl(target.health_url);
-  return shown;
+  return mapFields(target, (value, field) => (field === "url" || field === "health_url" ? maskAnyUrl(value) : value));
 }
 
 const kinds = createDestinationKinds();
@@ -129,7 +97,7 @@ function maskSubscription(subscription: SubscriptionInput): Record<string, unkno
   const shown: Record<string, unknown> =
     kind === undefined
       ? { ...subscription, destination: {} }
-      : withSettings(subscription, kind, maskUrls(masked ?? {}));
+      : withSettings(subscription, kind, mapFields(masked ?? {}, maskAnyUrl));
   if (subscription.secret !== undefined) shown["secret"] = maskSecret(subscription.secret);
   return shown;
 }
@@ -138,17 +106,15 @@ function maskChannel(channel: AlertChannel): Record<string, unknown> {
   if (channel.kind === LOG_CHANNEL) return { ...channel };
   const masked = maskSubscription(toChannelSubscription(channel));
   // As it was given, without its secrets.
-  return Object.fromEntries(
-    Object.entries(channel).map(([field, value]) => [
-      field,
-      field === "name" || field === "tenant_id" ? value : (masked[field] ?? value),
-    ]),
+  return mapFields(channel, (value, field) =>
+    field === "name" || field === "tenant_id" ? value : (masked[field] ?? value),
   );
 }
 
-function maskUrls(settings: object): object {
-  const fields = Object.entries(settings) as [string, unknown][];
-  return Object.fromEntries(
-    fields.map(([field, value]) => [field, typeof value === "string" ? maskUrl(value) : value]),
-  );
+function maskAnyUrl(value: unknown): unknown {
+  return typeof value === "string" ? maskUrl(value) : value;
+}
+
+function mapFields(fields: object, toShown: (value: unknown, field: string) => unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, toShown(value, field)]));
 }

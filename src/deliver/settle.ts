@@ -276,11 +276,11 @@ interface AttemptListenerParts {
   metrics: Pick<Metrics, "countAttempt">;
   activity?: Pick<Activity, "attempt"> | undefined;
   statistics: {
-    note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
-    noteEnded(subscriptionSeq: number, ending: "dead" | "first_try" | "later"): void;
+    record(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
+    recordEnd(subscriptionSeq: number, ending: "dead" | "first_try" | "later"): void;
   };
   attemptWindows: {
-    note(subscriptionSeq: number, attempt: { durationMs: number; isSuccess: boolean; isRetry: boolean }): void;
+    record(subscriptionSeq: number, attempt: { durationMs: number; isSuccess: boolean; isRetry: boolean }): void;
   };
   forwards: {
     recordAttempt(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
@@ -299,12 +299,12 @@ export function createAttemptListener(parts: AttemptListenerParts): OnAttempt {
     // One that moves to another subscription, or back, is tried there.
     const verdict = moveTo === undefined ? settlement.verdict : "retry";
     // A failed delivery of an alert must not cause another alert.
-    if (!isGatewayEventType(event.type)) attemptWindows.note(subscription.seq, { durationMs, isSuccess, isRetry });
-    statistics.note(subscription.seq, durationMs, isSuccess);
+    if (!isGatewayEventType(event.type)) attemptWindows.record(subscription.seq, { durationMs, isSuccess, isRetry });
+    statistics.record(subscription.seq, durationMs, isSuccess);
     // A test counts for nobody and against nobody.
     if (verdict !== "retry" && testOf === undefined) {
       const isFirst = settlement.attemptNumber === 1;
-      statistics.noteEnded(subscription.seq, verdict === "dead" ? "dead" : isFirst ? "first_try" : "later");
+      statistics.recordEnd(subscription.seq, verdict === "dead" ? "dead" : isFirst ? "first_try" : "later");
     }
     forwards.recordAttempt(event.id, subscription.seq, toForwardResult(subscription, settlement));
     if (subscription.ordered && subscription.mode === "forward") {

@@ -75,9 +75,9 @@ export function openDelivery(start: Start, made: Foundation & Configured) {
     },
     onSettled: endedEvents.recordSettled,
     onFault: logFault,
-    onTested: (eventId, settlement) => tests.noteTested(eventId, settlement),
+    onTested: (eventId, settlement) => tests.recordTested(eventId, settlement),
     onExpired: (dead) => failureEvents.diedUnsent(dead),
-    onMode: (subscription, change) => modes.noted(subscription, change),
+    onMode: (subscription, change) => modes.changedBy(subscription, change),
     onFailing: (subscription, facts) => modes.failing(subscription, facts),
     onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
     onSuspend(subscription, reason, facts) {

@@ -71,7 +71,7 @@ export function openDiskWatch(options: {
       hasFailed = false;
     } catch (error) {
       rmSync(ballast, { force: true });
-      // Tried again every second: it is told once.
+      // Tried again every second: it is reported once.
       if (!signal.aborted && !hasFailed) options.onBallastFault(error);
       hasFailed ||= !signal.aborted;
     }
@@ -98,7 +98,7 @@ export function openDiskWatch(options: {
   look();
 
   return {
-    /** True below the limit: new events are refused, deliveries continue. */
+    /** True below the limit: new events are rejected, deliveries continue. */
     get isLow() {
       return isLow;
     },
@@ -106,12 +106,11 @@ export function openDiskWatch(options: {
       return freeBytes;
     },
     /** Called when a write found no space: deletes the ballast and checks again. */
-    noteFull(): void {
+    recordFull(): void {
       dropBallast();
       timer?.cancel();
       look();
     },
-    /** Resolves when the ballast is complete, or has failed. */
     settled: async () => filling,
     async close(): Promise<void> {
       givingUp?.abort();

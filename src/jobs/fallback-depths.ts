@@ -1,7 +1,6 @@
 import type { Clock } from "../model/clock.ts";
 import type { Subscription } from "../model/subscription.ts";
 
-/** The number of messages in the queues of fallbacks. */
 export type FallbackDepths = ReturnType<typeof createFallbackDepths>;
 
 /** The longest wait for a broker that does not answer. */

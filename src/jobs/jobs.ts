@@ -22,22 +22,12 @@ export interface JobContext {
 }
 
 export interface JobReport {
-  /** The result, for people. */
   summary: Readonly<Record<string, number>>;
   /** Set when there is work before the interval has passed. */
   nextRunAt?: number | undefined;
 }
 
-/** A job of this gateway, with its state in the store. */
-export interface KnownJob {
-  name: string;
-  description: string;
-  everyMs: number;
-  /** While it runs: the time of a run that was requested in the meantime, if any. */
-  nextRunAt: number | undefined;
-  isRunning: boolean;
-  runs: readonly JobRun[];
-}
+export type KnownJob = Awaited<ReturnType<Jobs["list"]>>[number];
 
 const KEPT_RUNS = 50;
 const LEASE_MS = 30_000;
@@ -100,28 +90,29 @@ export function createJobs(options: {
   }
 
   async function runToEnd(job: PeriodicJob, number: number): Promise<void> {
-    const lease = holdLease(job.name);
-    let wasToldToStop = false;
-    const outcome = await tryRun(job, () => (wasToldToStop ||= isStopped || lease.isLost()));
+    const { name, everyMs } = job;
+    const lease = holdLease(name);
+    let wasStopped = false;
+    const outcome = await tryRun(job, () => (wasStopped ||= isStopped || lease.isLost()));
     lease.release();
-    // An interrupted run continues at the next start.
-    if (wasToldToStop && outcome.result === "success") Object.assign(outcome, { result: "interrupted", nextRunAt: 0 });
-    const { result, summary, error } = outcome;
+    const result = wasStopped && outcome.result === "success" ? ("interrupted" as const) : outcome.result;
+    const { summary, error } = outcome;
     const now = clock.now();
-    const regular = now + (result === "failed" ? Math.min(job.everyMs, AGAIN_MS) : job.everyMs);
-    const nextRunAt = Math.max(now, Math.min(regular, outcome.nextRunAt ?? regular));
-    const { name } = job;
+    const regular = now + (result === "failed" ? Math.min(everyMs, AGAIN_MS) : everyMs);
+    // An interrupted run continues at the next start.
+    const nextRunAt = result === "interrupted" ? now : Math.max(now, Math.min(regular, outcome.nextRunAt ?? regular));
     const end = { name, runner, number, result, summary, error, nextRunAt, keep: KEPT_RUNS };
     arm(job, await store.jobs.end(end));
   }
 
-  async function tryRun(job: PeriodicJob, shouldStop: () => boolean): Promise<Outcome> {
+  async function tryRun(job: PeriodicJob, shouldStop: () => boolean) {
     try {
       const { summary, nextRunAt } = await job.run({ shouldStop });
-      return { result: "success", summary: JSON.stringify(summary), nextRunAt };
+      return { result: "success" as const, summary: JSON.stringify(summary), nextRunAt, error: undefined };
     } catch (error) {
       report(error);
-      return { result: "failed", error: error instanceof Error ? error.message : String(error) };
+      const message = error instanceof Error ? error.message : String(error);
+      return { result: "failed" as const, summary: undefined, nextRunAt: undefined, error: message };
     }
   }
 
@@ -160,7 +151,11 @@ export function createJobs(options: {
         if (job !== undefined) armEarlier(job, dueAt(row));
       }
     },
-    async list(): Promise<readonly KnownJob[]> {
+    /**
+     * The jobs of this gateway, with their state in the store. `nextRunAt` while it runs: the time of a run that was
+     * requested in the meantime, if any.
+     */
+    async list() {
       const rows = new Map((await store.jobs.load()).map((row) => [row.name, row]));
       return [...jobs.values()].map(({ name, description, everyMs }) => {
         const row = rows.get(name);
@@ -181,7 +176,6 @@ export function createJobs(options: {
       await store.jobs.schedule(name, at);
       armEarlier(job, at);
     },
-    /** Lets running jobs end. */
     async stop(): Promise<void> {
       isStopped = true;
       for (const { timer } of timers.values()) timer.cancel();
@@ -189,13 +183,6 @@ export function createJobs(options: {
       await Promise.all(running.values());
     },
   };
-}
-
-interface Outcome {
-  result: "success" | "failed" | "interrupted";
-  summary?: string | undefined;
-  error?: string | undefined;
-  nextRunAt?: number | undefined;
 }
 
 /** A job that a crash interrupted is due when its lease has expired. */

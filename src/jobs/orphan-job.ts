@@ -28,7 +28,6 @@ export function createOrphanJob(options: {
   clock: Clock;
   subscriptions: Pick<Subscriptions, "list" | "settingsOf">;
   connections: Connections;
-  /** Called for a container that could not be reached. */
   onTrouble: (error: unknown, container: string) => void;
 }): PeriodicJob {
   const { store, clock, subscriptions, connections, onTrouble } = options;

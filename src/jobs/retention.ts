@@ -13,7 +13,6 @@ export function createRetentionTimes(set: RetentionDays) {
   const tenants = new Map<string, RetentionRules["gateway"]>();
   return {
     rules: () => ({ gateway, tenants: [...tenants] }),
-    /** The times of a tenant, or the default times. */
     find: (tenantId: string | undefined) => (tenantId === undefined ? gateway : (tenants.get(tenantId) ?? gateway)),
     update(changes: readonly TenantChange[]): void {
       for (const { id, tenant } of changes) {
@@ -238,12 +237,11 @@ export function createStepPace(clock: Pick<Clock, "now">) {
   const hurriesFrom = clock.now() + HURRIED_AFTER_MS;
   let maxRows = FIRST_ROWS;
   return {
-    /** How many rows the next step may change. */
     get maxRows() {
       return maxRows;
     },
     /**
-     * Notes a step: when it was asked for, and how long its changes took. Returns how long to rest before the next step:
+     * Records a step: when it was asked for, and how long its changes took. Returns how long to rest before the next step:
      * a multiple of all that the step took, its commit and its wait for other commits included.
      */
     endStep(calledAt: number, tookMs: number): number {

@@ -44,7 +44,6 @@ export function createSecretRotation(options: {
   random: Random;
   /** 0 switches rotation by age off. */
   rotateAfterMs: number;
-  /** Called when an overlap has begun. */
   onOverlap: (endsAt: number) => Promise<void>;
   onRotation: (subscription: Subscription, trigger: RotationTrigger) => void;
   /** Secrets that are too old and whose owners would not be informed of new ones. */
@@ -111,21 +110,21 @@ export function createSecretRotation(options: {
       .filter(({ status, events }) => status === "active" && events.includes(ROTATING));
   }
 
-  /** Looked up once, because a tenant may have very many subscriptions. */
-  function createListeners(): (tenantId: string) => readonly Subscription[] {
+  /** The subscriptions whose secret is too old, and whether their owner would be informed of a new one. */
+  function* findDue() {
+    // Looked up once, because a tenant may have very many subscriptions.
     const known = new Map<string, readonly Subscription[]>();
-    return (tenantId) => {
+    for (const subscription of subscriptions.list(undefined)) {
+      const keys = subscriptions.keysOf(subscription);
+      if (!isRotatable(subscription, keys) || !isTooOld(keys)) continue;
+      const { tenantId } = subscription;
       const listeners = known.get(tenantId) ?? listListeners(tenantId);
       known.set(tenantId, listeners);
-      return listeners;
-    };
+      yield { subscription, isInformed: isInformed(subscription, keys, listeners) };
+    }
   }
 
-  function isDue(subscription: Subscription, keys: SigningKeys): boolean {
-    return isRotatable(subscription, keys) && isTooOld(keys);
-  }
-
-  function isTold(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
+  function isInformed(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
     if (listeners.length === 0) return false;
     const event = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
     return listeners.some((listener) => letsThrough(listener, event));
@@ -134,12 +133,11 @@ export function createSecretRotation(options: {
   function plan(subscription: Subscription): RotationPlan {
     const keys = subscriptions.keysOf(subscription);
     if (!isRotatable(subscription, keys)) return "manual";
-    if (isTold(subscription, keys, listListeners(subscription.tenantId))) return "automatic";
+    if (isInformed(subscription, keys, listListeners(subscription.tenantId))) return "automatic";
     return isTooOld(keys) ? "overdue" : "manual";
   }
 
   return {
-    /** Resolves to the new secret. */
     rotate: (subscription: Subscription, request: RotationRequest = {}) => rotate(subscription, request, "manual"),
     /** Runs a change of settings that may contain a new secret, which begins a rotation. */
     save: <Result>(change: (notify: NotifyRotation) => Promise<Result>) => save("manual", change),
@@ -171,13 +169,10 @@ export function createSecretRotation(options: {
     /** Rotates secrets that are too old when somebody is informed; warns of the others. Returns how many of each. */
     async rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }> {
       const overdue: Subscription[] = [];
-      const listeners = createListeners();
       let rotated = 0;
-      for (const subscription of subscriptions.list(undefined)) {
+      for (const { subscription, isInformed } of findDue()) {
         if (shouldStop()) break;
-        const keys = subscriptions.keysOf(subscription);
-        if (!isDue(subscription, keys)) continue;
-        if (!isTold(subscription, keys, listeners(subscription.tenantId))) {
+        if (!isInformed) {
           overdue.push(subscription);
           continue;
         }
@@ -192,13 +187,8 @@ export function createSecretRotation(options: {
       return { rotated, overdue: overdue.length };
     },
     /** Subscriptions whose secret is too old and whose owners would not be informed of a new one. */
-    listOverdue(): readonly Subscription[] {
-      const listeners = createListeners();
-      return subscriptions.list(undefined).filter((subscription) => {
-        const keys = subscriptions.keysOf(subscription);
-        return isDue(subscription, keys) && !isTold(subscription, keys, listeners(subscription.tenantId));
-      });
-    },
+    listOverdue: (): readonly Subscription[] =>
+      [...findDue()].flatMap(({ subscription, isInformed }) => (isInformed ? [] : [subscription])),
     plan,
   };
 }
@@ -262,7 +252,7 @@ export function logRotations(
     onOverdue: (overdue) =>
       logger.warn(
         { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },
-        "secrets are too old, and nobody would be told of new ones: rotate them, give the tenant a contact, or subscribe to webhook.secret_rotating",
+        "secrets are too old, and nobody would be informed of new ones: rotate them, give the tenant a contact, or subscribe to webhook.secret_rotating",
       ),
   };
 }

@@ -142,14 +142,11 @@ export function createStatistics(options: {
   }
 
   return {
-    /** Called for every attempt. */
-    note: (subscriptionSeq: number, durationMs: number, isSuccess: boolean) =>
-      collector.note(subscriptionSeq, durationMs, isSuccess, clock.wall()),
+    record: (subscriptionSeq: number, durationMs: number, isSuccess: boolean) =>
+      collector.record(subscriptionSeq, durationMs, isSuccess, clock.wall()),
     /** Called when a delivery has ended: at its first try, later, or as a dead letter. */
-    noteEnded: (subscriptionSeq: number, ending: Ending) => collector.noteEnded(subscriptionSeq, ending, clock.wall()),
-    /** Called for every event. */
-    noteEvent: () => collector.noteEvent(clock.wall()),
-    /** The same for one window. */
+    recordEnd: (subscriptionSeq: number, ending: Ending) => collector.recordEnd(subscriptionSeq, ending, clock.wall()),
+    recordEvent: () => collector.recordEvent(clock.wall()),
     describeWindow,
     /** A short summary of each subscription; those without attempts are left out. */
     async summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>> {
@@ -170,7 +167,6 @@ export function createStatistics(options: {
         last_24h: await describeWindow("last_24h", subscriptionSeqs),
       };
     },
-    /** Writes the remaining sums. */
     async stop(): Promise<void> {
       isStopped = true;
       await rounds.stop();
@@ -287,27 +283,26 @@ export function createAttemptCollector() {
   }
 
   function turn(wall: number): void {
-    const noted = Math.floor(wall / 60_000);
-    if (noted === minute) return;
+    const current = Math.floor(wall / 60_000);
+    if (current === minute) return;
     close();
-    minute = noted;
+    minute = current;
   }
 
   return {
-    /** Counts an accepted event. */
-    noteEvent(wall: number): void {
+    recordEvent(wall: number): void {
       turn(wall);
       count(EVENTS_TAKEN, 0, true);
     },
     /** `subscriptionSeq` 0 stands for the whole gateway, which is counted in addition to each subscription. */
-    note(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void {
+    record(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void {
       turn(wall);
       const bucket = bucketOf(durationMs);
       count(WHOLE_GATEWAY, bucket, isSuccess);
       count(subscriptionSeq, bucket, isSuccess);
     },
     /** Counts a delivery that has ended: at its first try, later, or as a dead letter. */
-    noteEnded(subscriptionSeq: number, ending: Ending, wall: number): void {
+    recordEnd(subscriptionSeq: number, ending: Ending, wall: number): void {
       turn(wall);
       const bucket = ENDINGS.indexOf(ending);
       count(endingsOf(WHOLE_GATEWAY), bucket, ending !== "dead");

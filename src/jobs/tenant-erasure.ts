@@ -141,7 +141,6 @@ export function createTenantErasures(options: {
       if (row !== undefined) return row;
       throw new PosthornError("not_found", `The tenant ${tenantId} was never erased.`);
     },
-    /** Continues the erasures in the store. */
     async start(): Promise<void> {
       for (const tenantId of await store.jobs.listErasing()) run(tenantId);
     },

@@ -13,7 +13,6 @@ export function startUpkeep(options: {
   clock: Clock;
   /** Lanes in which the end of an expired delivery releases another one. */
   onMovedUp: (subscriptionSeq: number) => void;
-  /** Deliveries that have expired. */
   onDead?: ((dead: readonly DeadDelivery[]) => void) | undefined;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;

@@ -19,6 +19,11 @@ export function bucketOf(ms: number): number {
   return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
 }
 
+/** In ms. The last bucket has no limit. */
+export function longestIn(bucket: number): number {
+  return GROWTH ** bucket;
+}
+
 /** The geometric middle of a bucket. */
 function valueOf(bucket: number): number {
   return bucket === 0 ? 0.5 : GROWTH ** (bucket - 0.5);

@@ -16,7 +16,7 @@ import { tenantErasing } from "../resources/registry.ts";
 import type { NewReplay, ReplayRow } from "../store/port/jobs.ts";
 import type { Page } from "../store/port/reads.ts";
 import { readAll, type Store } from "../store/store.ts";
-import { firstCursor, formatCursor } from "./replay-selection.ts";
+import { firstCursor, formatCursor, parseTime } from "./replay-selection.ts";
 import type { ReplayRunner } from "./replay-runner.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 
@@ -26,7 +26,6 @@ export type BulkReplays = ReturnType<typeof createBulkReplays>;
 export interface ReplayRequest {
   kind: ReplayKind;
   filter: ReplayFilter;
-  /** The tenant of the caller. */
   boundTo: string | undefined;
   /** An id derived from the caller's own key for this request. */
   id?: string | undefined;
@@ -64,17 +63,10 @@ export function createBulkReplays(options: {
 }) {
   const { store, subscriptions, runner, clock, authors } = options;
 
-  function describe(
-    act: string,
-    { id, tenantId, kind, filter }: Pick<NewReplay, "id" | "tenantId" | "kind" | "filter">,
-  ) {
-    return authors.note({
-      act: `replay.${act}`,
-      kind: "replay",
-      id,
-      tenantId,
-      details: { kind, filter: requestedFilter(filter) },
-    });
+  function describe(verb: string, replay: Pick<NewReplay, "id" | "tenantId" | "kind" | "filter">) {
+    const { id, tenantId, kind, filter } = replay;
+    const details = { kind, filter: requestedFilter(filter) };
+    return authors.note({ act: `replay.${verb}`, kind: "replay", id, tenantId, details });
   }
 
   async function prepare({ kind, filter, boundTo, id }: ReplayRequest): Promise<Prepared> {
@@ -84,12 +76,9 @@ export function createBulkReplays(options: {
       filter.subscription_id === undefined
         ? undefined
         : subscriptions.getFor(actOf(kind, filter), filter.subscription_id, { tenantId: asked, boundTo });
-    const isOfDead = kind === "dead_letters" || kind === "purge";
     // A dead letter's time is when it became dead; it says nothing about its event's time.
-    const { afterSeq, upToSeq } = await store.reads.findEventSpan(
-      isOfDead ? undefined : parseTime(filter.since),
-      isOfDead ? undefined : parseTime(filter.until),
-    );
+    const { since, until } = kind === "dead_letters" || kind === "purge" ? {} : filter;
+    const { afterSeq, upToSeq } = await store.reads.findEventSpan(parseTime(since), parseTime(until));
     const tenantId = subscription?.tenantId ?? asked;
     const subscriptionSeq = subscription?.seq;
     return {
@@ -157,7 +146,6 @@ export function createBulkReplays(options: {
   }
 
   return {
-    /** Counts the deliveries without doing anything. */
     plan: async (request: ReplayRequest) => count(await prepare(request)),
 
     /** `isRepeat`: the same request with the same `id` was already carried out. */
@@ -247,13 +235,8 @@ function checkFilter(kind: ReplayKind, filter: ReplayFilter): void {
   if (since !== undefined && until !== undefined && since >= until) reject("until", "must be later than since");
   const given = Object.keys(filter).filter((field) => field !== "tenant_id" && field !== "status");
   if ((kind === "events" || kind === "cancel") && given.length === 0) {
-    throw new PosthornError(
-      "invalid_field",
-      "filter is empty: select deliveries by subscription_id, event_type or since.",
-      {
-        field: "filter",
-      },
-    );
+    const message = "filter is empty: select deliveries by subscription_id, event_type or since.";
+    throw new PosthornError("invalid_field", message, { field: "filter" });
   }
 }
 
@@ -262,8 +245,4 @@ function rejectOther(known: ReplayRow, requested: Prepared): void {
     JSON.stringify([kind, Object.entries(requestedFilter(filter)).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
   if (textOf(known) === textOf(requested)) return;
   throw new PosthornError("idempotency_key_reused", "This Idempotency-Key started another replay; use a new one.");
-}
-
-function parseTime(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Date.parse(text);
 }

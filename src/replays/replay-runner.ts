@@ -233,7 +233,7 @@ export function createReplayRunner(options: {
       counts.set(item.subscriptionSeq, (counts.get(item.subscriptionSeq) ?? 0) + 1);
     }
     for (const [seq, count] of counts) {
-      if (opensDeliveries(kind)) windows.noteOpened(seq, count, now);
+      if (opensDeliveries(kind)) windows.recordOpened(seq, count, now);
       const subscription = subscriptions.find(seq);
       if (subscription !== undefined) options.onDue(subscription);
     }
@@ -252,14 +252,11 @@ export function createReplayRunner(options: {
 
   return {
     selection,
-    /** Continues the jobs in the store. */
     async start(): Promise<void> {
       const running = await readAll((page) => store.jobs.listReplays({ status: "running" }, page));
       for (const replay of running.toReversed()) add(replay);
     },
-    /** Starts or continues a job. */
     add,
-    /** Stops a job that was paused or cancelled. */
     drop: (id: string) => void runs.delete(id),
     /** Whether the open deliveries of this deleted subscription are being cancelled. */
     isCancelling: (seq: number) => [...runs.values()].some(({ replay }) => replay.laneSeq === seq),
@@ -316,8 +313,8 @@ export function createLaneWindows() {
       }
       return Math.max(0, window.size - open);
     },
-    /** Notes how many are open after some were opened. */
-    noteOpened(seq: number, open: number, now: number): void {
+    /** Records how many are open after some were opened. */
+    recordOpened(seq: number, open: number, now: number): void {
       const window = windowOf(seq);
       if (open > window.size / 2) window.fullSince ??= now;
     },

@@ -55,9 +55,8 @@ export function createReplaySelection(options: {
   }
 
   function walkOf({ kind, filter, tenantId, subscriptionSeq, upToSeq }: Walked, lane: number | undefined): ReplayWalk {
-    const since = filter.since === undefined ? undefined : Date.parse(filter.since);
-    const until = filter.until === undefined ? undefined : Date.parse(filter.until);
     const { event_type: type, source, reason } = filter;
+    const [since, until] = [parseTime(filter.since), parseTime(filter.until)];
     const shared = { upToSeq, type, source, reason, since, until, now: clock.now() };
     // A walk over one subscription's events examines no deliveries of the others.
     if (kind === "recover" || (kind === "events" && lane !== undefined)) {
@@ -115,18 +114,17 @@ export function createReplaySelection(options: {
           if (wanted !== true) continue;
         }
         if (subscription !== undefined && opens && (await isElsewhere(replay, one, subscription))) continue;
-        const maxAgeMs = subscription?.maxAgeMs;
-        items.push({
-          eventSeq,
-          subscriptionSeq,
-          isMissing,
-          ordered: subscription?.ordered ?? false,
-          expiresAt: maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs,
-        });
+        const terms = subscription === undefined ? { ordered: false } : termsOf(subscription, clock.now());
+        items.push({ eventSeq, subscriptionSeq, isMissing, expiresAt: undefined, ...terms });
       }
       return { items, impossible };
     },
   };
+}
+
+/** For a delivery that is opened now. */
+export function termsOf({ ordered, maxAgeMs }: Subscription, now: number) {
+  return { ordered, expiresAt: maxAgeMs === undefined ? undefined : now + maxAgeMs };
 }
 
 /** Nobody can know whether the subscription wants it, and it could not be delivered. */
@@ -135,15 +133,9 @@ function asDamaged(error: unknown): "damaged" {
   throw error;
 }
 
-/**
- * An event whose delivery went to a fallback, or back, has two ended deliveries. A replay opens only one: that of the
- * forwarding subscription, or the last one when the two subscriptions are no longer linked.
- */
-type IsReplayedElsewhere = (
-  delivery: EndedDelivery,
-  /** The delivery of the same event to another subscription; undefined when there is none. */
-  findState: (subscriptionSeq: number) => Promise<DeliveryState | undefined>,
-) => Promise<boolean>;
+export function parseTime(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
+}
 
 interface EndedDelivery {
   subscription: Subscription;
@@ -153,12 +145,17 @@ interface EndedDelivery {
   isMeant: boolean;
 }
 
-export function createMovedDeliveries({
-  find,
-  findFallback,
-  findForward,
-}: Pick<Subscriptions, "find" | "findFallback" | "findForward">): IsReplayedElsewhere {
-  return async ({ subscription, movedTo, isMeant }, findState) => {
+/**
+ * An event whose delivery went to a fallback, or back, has two ended deliveries. A replay opens only one: that of the
+ * forwarding subscription, or the last one when the two subscriptions are no longer linked. `findState`: of the delivery
+ * of the same event to another subscription; undefined when there is none.
+ */
+export function createMovedDeliveries(subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward">) {
+  const { find, findFallback, findForward } = subscriptions;
+  return async (
+    { subscription, movedTo, isMeant }: EndedDelivery,
+    findState: (subscriptionSeq: number) => Promise<DeliveryState | undefined>,
+  ): Promise<boolean> => {
     const fallback = findFallback(subscription)?.seq;
     const forward = findForward(subscription)?.seq;
     for (const seq of new Set([fallback, forward, movedTo])) {

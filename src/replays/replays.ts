@@ -9,9 +9,8 @@ import type { StoredDelivery, StoredEvent } from "../store/port/reads.ts";
 import { readAll, type Store } from "../store/store.ts";
 import type { Authors } from "../resources/authors.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
-import { createMovedDeliveries } from "./replay-selection.ts";
+import { createMovedDeliveries, termsOf } from "./replay-selection.ts";
 
-/** Operations on single deliveries. */
 export type Replays = ReturnType<typeof createReplays>;
 
 export function createReplays(options: {
@@ -47,19 +46,18 @@ export function createReplays(options: {
 
   async function replay(eventSeq: number, subscription: Subscription): Promise<StoredDelivery> {
     const key = { eventSeq, subscriptionSeq: subscription.seq };
-    const { maxAgeMs, ordered } = subscription;
-    const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
-    await change(key, { act: "replay", ordered, expiresAt }, subscription.tenantId);
+    await change(key, { act: "replay", ...termsOf(subscription, clock.now()) }, subscription.tenantId);
     onDue(subscription);
     return find(key);
   }
 
-  async function giveUp(key: DeliveryKey, act: "cancel" | "purge"): Promise<void> {
+  async function giveUp(key: DeliveryKey, act: "cancel" | "purge"): Promise<StoredDelivery> {
     const subscription = subscriptions.find(key.subscriptionSeq);
     await change(key, { act }, subscription?.tenantId ?? (await find(key)).tenantId);
     if (act === "cancel") onCancelled(key);
     // The next delivery of its ordering key may be sent now.
     if (subscription !== undefined) onDue(subscription);
+    return find(key);
   }
 
   function listDeliveries(eventSeq: number): Promise<StoredDelivery[]> {
@@ -97,16 +95,9 @@ export function createReplays(options: {
       onDue(subscription);
       return find(key);
     },
-    async cancel(key: DeliveryKey): Promise<StoredDelivery> {
-      await giveUp(key, "cancel");
-      return find(key);
-    },
+    cancel: (key: DeliveryKey) => giveUp(key, "cancel"),
     /** Gives a dead letter up for good. */
-    async purge(key: DeliveryKey): Promise<StoredDelivery> {
-      await giveUp(key, "purge");
-      return find(key);
-    },
-    /** Opens an ended delivery again. */
+    purge: (key: DeliveryKey) => giveUp(key, "purge"),
     replay: ({ eventSeq, subscriptionSeq }: DeliveryKey) => replay(eventSeq, getSubscription(subscriptionSeq)),
     /**
      * To every subscription that got the event, or to the named one in any case. A caller that is bound to a tenant
@@ -131,15 +122,8 @@ export function createReplays(options: {
     async reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean> {
       const wanted = await listReplayable(event.seq);
       const now = clock.now();
-      const isReopened = await store.events.reopenByMessage(
-        event.seq,
-        message,
-        wanted.map(({ seq, ordered, maxAgeMs }) => ({
-          subscriptionSeq: seq,
-          ordered,
-          expiresAt: maxAgeMs === undefined ? undefined : now + maxAgeMs,
-        })),
-      );
+      const reopened = wanted.map((one) => ({ subscriptionSeq: one.seq, ...termsOf(one, now) }));
+      const isReopened = await store.events.reopenByMessage(event.seq, message, reopened);
       if (isReopened) wanted.forEach(onDue);
       return isReopened;
     },

@@ -60,25 +60,11 @@ export function createRequestReplays(options: {
   async function replayOnce(stored: StoredRequest, by: string | undefined): Promise<ReplayedRequest> {
     const request = await build(stored);
     const result = await new Promise<AcceptedRequest>((resolve) => webhooks.replay(request, resolve));
-    switch (result.kind) {
-      case "rejected":
-        throw result.error;
-      case "stored":
-        return note(stored, by, [result.eventId]);
-      case "several":
-        return note(stored, by, result.eventIds);
-      case "duplicate":
-        return { request: stored, outcome: "ignored", cause: "duplicate" };
-      case "ignored":
-        return { request: stored, outcome: "ignored", cause: result.cause };
+    if (result.kind === "rejected") throw result.error;
+    if (result.kind === "duplicate" || result.kind === "ignored") {
+      return { request: stored, outcome: "ignored", cause: result.kind === "ignored" ? result.cause : "duplicate" };
     }
-  }
-
-  async function note(
-    stored: StoredRequest,
-    by: string | undefined,
-    eventIds: readonly string[],
-  ): Promise<ReplayedRequest> {
+    const eventIds = result.kind === "several" ? result.eventIds : [result.eventId];
     const replay: RequestReplay = { at: clock.wall(), by, eventIds };
     await store.events.recordRequestReplay(stored.id, replay, describe(stored, eventIds));
     return { request: { ...stored, replay }, outcome: "accepted", cause: undefined };

@@ -81,7 +81,7 @@ export function createTestDeliveries(options: {
         : { kind: "attempted", eventId, key, attempt };
     },
     /** Called when the attempt of a test is on disk. */
-    noteTested(eventId: string, delivery: DeliveryKey): void {
+    recordTested(eventId: string, delivery: DeliveryKey): void {
       waiting.get(eventId)?.(delivery);
     },
   };

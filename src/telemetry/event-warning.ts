@@ -6,20 +6,14 @@ const WARN_AGAIN_MS = 60_000;
 const MAX_LINES = 20;
 const MAX_WARNED = 1000;
 
-interface WarnedEvent {
-  id?: string;
-  type: string;
-  tenantId: string;
-}
-
 /** Once a minute for each type, and only a few types a minute: enough to notice, not enough to flood the log. */
-export function createEventWarning(logger: Logger, now: () => number, message: string): (event: WarnedEvent) => void {
+export function createEventWarning(logger: Logger, now: () => number, message: string) {
   const warned = new Map<string, { at: number; events: number }>();
   let windowAt = Number.NEGATIVE_INFINITY;
   let lines = 0;
   let untold = 0;
 
-  return ({ id, type, tenantId }) => {
+  return ({ id, type, tenantId }: { id?: string; type: string; tenantId: string }): void => {
     // Most tenants do not subscribe to the gateway's own events.
     if (isGatewayEventType(type)) return;
     const at = now();

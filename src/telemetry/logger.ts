@@ -8,16 +8,11 @@ export interface LogMethod {
   (message: string): void;
 }
 
-export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace";
+const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"] as const;
+export type LogLevel = (typeof LEVELS)[number];
 
-export interface Logger {
+export interface Logger extends Record<LogLevel, LogMethod> {
   readonly level: LogLevel;
-  fatal: LogMethod;
-  error: LogMethod;
-  warn: LogMethod;
-  info: LogMethod;
-  debug: LogMethod;
-  trace: LogMethod;
   isLevelEnabled(level: LogLevel): boolean;
   /** A logger that adds these fields to every line, usually `{ part: "deliver" }`. */
   child(fields: object): Logger;
@@ -34,7 +29,6 @@ export interface LogOutput {
 
 export interface LoggerOptions {
   level: LogLevel;
-  /** A file beside stdout. */
   file?: string | undefined;
   maxBytes: number;
   keep: number;
@@ -88,14 +82,10 @@ export function createLogger(options: LoggerOptions): Logger {
 }
 
 function wrap(inner: pino.Logger, flush: () => void, close: () => void): Logger {
+  const methods = LEVELS.map((level) => [level, inner[level].bind(inner)] as const);
   return {
+    ...(Object.fromEntries(methods) as Record<LogLevel, LogMethod>),
     level: inner.level as LogLevel,
-    fatal: inner.fatal.bind(inner),
-    error: inner.error.bind(inner),
-    warn: inner.warn.bind(inner),
-    info: inner.info.bind(inner),
-    debug: inner.debug.bind(inner),
-    trace: inner.trace.bind(inner),
     isLevelEnabled: (level) => inner.isLevelEnabled(level),
     child: (fields) => wrap(inner.child(redactFields(fields)), flush, close),
     flush,
@@ -171,29 +161,8 @@ function formatError(error: unknown): string[] {
 
 const MASK = "***";
 
-const SECRET_NAMES: ReadonlySet<string> = new Set([
-  "authorization",
-  "proxy_authorization",
-  "x_api_key",
-  "api_key",
-  "apikey",
-  "key_secret",
-  "cookie",
-  "set_cookie",
-  "secret",
-  "secrets",
-  "token",
-  "access_token",
-  "refresh_token",
-  "password",
-  "passphrase",
-  "admin_key",
-  "master_key",
-  "private_key",
-  "client_secret",
-  "auth",
-  "credentials",
-]);
+const SECRET_NAME =
+  /^((proxy_)?authorization|auth|credentials|(set_)?cookie|password|passphrase|((access|refresh)_)?token|secrets?|(key|client)_secret|(x_)?api_key|apikey|(admin|master|private)_key)$/;
 
 /** Values nested more deeply than this are left out. */
 const MAX_DEPTH = 6;
@@ -205,7 +174,7 @@ function isSecretName(name: string): boolean {
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replaceAll("-", "_")
     .toLowerCase();
-  return SECRET_NAMES.has(snakeCase);
+  return SECRET_NAME.test(snakeCase);
 }
 
 /** Returns a copy without secrets; values of other classes (errors, dates) are left to the serializers. */

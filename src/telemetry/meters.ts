@@ -1,4 +1,5 @@
 import type { Metric, Registry } from "prom-client";
+import { bucketOf, createHistogram as createBuckets, LATENCY_BUCKETS, longestIn } from "../model/latency-histogram.ts";
 
 /**
  * Counters and histograms as plain numbers, converted to the Prometheus format when they are read. Those of the library
@@ -6,32 +7,20 @@ import type { Metric, Registry } from "prom-client";
  */
 type Labels = Readonly<Record<string, string>>;
 
-interface Count {
-  value: number;
-}
-
-interface Durations {
-  observe(seconds: number): void;
-}
-
-/** One time series for each set of labels; the caller keeps the series. */
-interface Family<Series> {
-  with(labels: Labels): Series;
-}
-
 interface Sample {
   labels: Labels;
   value: number;
   metricName?: string;
 }
 
-export function createCounter(registry: Registry, about: { name: string; help: string }): Family<Count> {
-  const series: { labels: Labels; count: Count }[] = [];
+/** One time series for each set of labels; the caller keeps the series. */
+export function createCounter(registry: Registry, about: { name: string; help: string }) {
+  const series: { labels: Labels; count: { value: number } }[] = [];
   register(registry, { ...about, type: "counter" }, () =>
     series.map(({ labels, count }) => ({ labels, value: count.value })),
   );
   return {
-    with(labels) {
+    with(labels: Labels) {
       const count = { value: 0 };
       series.push({ labels, count });
       return count;
@@ -39,16 +28,11 @@ export function createCounter(registry: Registry, about: { name: string; help: s
   };
 }
 
+/** `buckets`: upper bounds, ascending. */
 export function createHistogram(
   registry: Registry,
-  options: {
-    name: string;
-    help: string;
-    /** Upper bounds, ascending. */
-    buckets: readonly number[];
-  },
-): Family<Durations> {
-  const { name, help, buckets } = options;
+  { name, help, buckets }: { name: string; help: string; buckets: readonly number[] },
+) {
   const series: { labels: Labels; counts: number[]; sum: number }[] = [];
   register(registry, { name, help, type: "histogram" }, () =>
     series.flatMap(({ labels, counts, sum }): Sample[] => {
@@ -65,11 +49,11 @@ export function createHistogram(
     }),
   );
   return {
-    with(labels) {
+    with(labels: Labels) {
       const one = { labels, counts: [...buckets, Number.POSITIVE_INFINITY].map(() => 0), sum: 0 };
       series.push(one);
       return {
-        observe(seconds) {
+        observe(seconds: number): void {
           let at = 0;
           while (at < buckets.length && seconds > (buckets[at] as number)) at++;
           (one.counts[at] as number)++;
@@ -87,7 +71,7 @@ export function createSummary(
   registry: Registry,
   { name, help }: { name: string; help: string },
   recent: LatencyWindow,
-): Durations {
+) {
   let sum = 0;
   let count = 0;
   register(registry, { name, help, type: "summary" }, () => [
@@ -96,10 +80,10 @@ export function createSummary(
     { labels: {}, value: count, metricName: `${name}_count` },
   ]);
   return {
-    observe(seconds) {
+    observe(seconds: number): void {
       sum += seconds;
       count++;
-      recent.note(seconds);
+      recent.record(seconds);
     },
   };
 }
@@ -110,57 +94,38 @@ function register(registry: Registry, about: { name: string; help: string; type:
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** Durations of the last minutes, counted in steps that grow by a tenth: cheap to record, and precise enough. */
+/** Durations of the last minutes, counted in buckets: cheap to record, and precise enough. */
 type LatencyWindow = ReturnType<typeof createLatencyWindow>;
 
 const SLOTS = 10;
 const SLOT_MS = 60_000;
-const LEAST_S = 0.001;
-const GROWTH = 1.1;
-/** Up to about eight minutes; longer durations count as eight. */
-const STEPS = 138;
-const LOG_GROWTH = Math.log(GROWTH);
 
 export function createLatencyWindow(now: () => number) {
-  const counts = new Uint32Array(SLOTS * STEPS);
-  /** The minute that each slot counts. */
-  const minutes = new Float64Array(SLOTS).fill(-1);
-
-  function slotOf(minute: number): number {
-    const slot = minute % SLOTS;
-    if (minutes[slot] !== minute) {
-      minutes[slot] = minute;
-      counts.fill(0, slot * STEPS, (slot + 1) * STEPS);
-    }
-    return slot;
-  }
-
-  const minuteOf = (at: number) => Math.floor(at / SLOT_MS);
+  const slots = Array.from({ length: SLOTS }, () => ({ minute: -1, counts: new Uint32Array(LATENCY_BUCKETS) }));
+  const currentMinute = () => Math.floor(now() / SLOT_MS);
 
   return {
-    note(seconds: number): void {
-      const step = seconds <= LEAST_S ? 0 : Math.min(STEPS - 1, Math.ceil(Math.log(seconds / LEAST_S) / LOG_GROWTH));
-      const at = slotOf(minuteOf(now())) * STEPS + step;
-      counts[at] = (counts[at] as number) + 1;
+    record(seconds: number): void {
+      const minute = currentMinute();
+      const slot = slots[minute % SLOTS] as (typeof slots)[number];
+      if (slot.minute !== minute) {
+        slot.minute = minute;
+        slot.counts.fill(0);
+      }
+      const bucket = bucketOf(seconds * 1000);
+      slot.counts[bucket] = (slot.counts[bucket] as number) + 1;
     },
     /** The duration that this share of them did not exceed; 0 when there were none. */
     quantile(share: number): number {
-      const oldest = minuteOf(now()) - SLOTS + 1;
-      const sums = new Float64Array(STEPS);
-      for (let slot = 0; slot < SLOTS; slot++) {
-        if ((minutes[slot] as number) < oldest) continue;
-        for (let step = 0; step < STEPS; step++) {
-          sums[step] = (sums[step] as number) + (counts[slot * STEPS + step] as number);
-        }
+      const oldest = currentMinute() - SLOTS + 1;
+      const sums = createBuckets();
+      for (const { minute, counts } of slots) {
+        if (minute >= oldest) counts.forEach((count, bucket) => (sums[bucket] = (sums[bucket] as number) + count));
       }
       const wanted = sums.reduce((sum, count) => sum + count, 0) * share;
       if (wanted === 0) return 0;
       let below = 0;
-      for (let step = 0; step < STEPS; step++) {
-        below += sums[step] as number;
-        if (below >= wanted) return LEAST_S * GROWTH ** step;
-      }
-      return LEAST_S * GROWTH ** (STEPS - 1);
+      return longestIn(sums.findIndex((count) => (below += count) >= wanted)) / 1000;
     },
   };
 }

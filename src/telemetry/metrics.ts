@@ -2,7 +2,6 @@ import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { ForwardResult } from "../model/forward-rules.ts";
 import { createLatencyWindow, createCounter, createHistogram, createSummary } from "./meters.ts";
 
-/** The metrics of the gateway. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 interface AttemptFacts {
@@ -75,7 +74,7 @@ export function createMetrics(now: () => number = () => performance.now()) {
   const serverErrors = counter("posthorn_server_errors_total", "Answers of 5xx on any route, by their code");
   const closedConnections = counter(
     "posthorn_connections_closed_total",
-    "Inbound connections closed because there were too many: idle ones evicted, new ones refused",
+    "Inbound connections closed because there were too many: idle ones evicted, new ones rejected",
   );
   const events = counter("posthorn_events_total", "Events by their result when they were received");
   const pruned = counter("posthorn_events_pruned_total", "Events deleted after their retention time").with({});
@@ -181,14 +180,10 @@ export function createMetrics(now: () => number = () => performance.now()) {
   return {
     contentType: registry.contentType,
     countRequest: (outcome: string): void => void requestCounts(outcome).value++,
-    /** Counts a 5xx answer by its cause. */
     countServerError: (code: string): void => void serverErrorCounts(code).value++,
-    /** Counts an inbound connection that was closed because there were too many. */
     countClosedConnection: (reason: string): void => void closedCounts(reason).value++,
-    /** Counts events deleted after their retention time. */
     countPruned: (count: number): void => void (pruned.value += count),
     countEvent: (result: "stored" | "duplicate" | "failed"): void => void eventCounts(result).value++,
-    /** Counts filters that exceeded their budget. */
     countCostlyFilters: (count: number): void => void (costlyFilters.value += count),
     countAttempt(attempt: AttemptFacts): void {
       const subscription = subscriptionMeters(attempt.subscriptionId);
@@ -199,7 +194,6 @@ export function createMetrics(now: () => number = () => performance.now()) {
       if (attempt.result === "success") successes.value++;
       if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
     },
-    /** Counts a webhook for a forwarding subscription that was answered. */
     countForward(result: ForwardResult, tookMs: number): void {
       (result === "forwarded" ? forwarded : result === "queued" ? queued : rejected).value++;
       if (result === "forwarded") forwardLatency.observe(tookMs / 1000);

@@ -8,7 +8,7 @@ export type NoteServerError = (
   place: { method?: string | undefined; path: string; requestId?: string | undefined },
 ) => void;
 
-const TELL_AGAIN_MS = 10_000;
+const LOG_AGAIN_MS = 10_000;
 /** The number of kinds that are kept apart; messages are few, but nothing guarantees it. */
 const MAX_KINDS = 200;
 
@@ -31,7 +31,7 @@ export function createServerErrors(options: {
     const message = error instanceof Error ? error.message : String(error);
     const kind = `${code} ${message}`;
     const last = told.get(kind);
-    if (last !== undefined && now() - last.at < TELL_AGAIN_MS) {
+    if (last !== undefined && now() - last.at < LOG_AGAIN_MS) {
       last.untold++;
       return;
     }
@@ -46,8 +46,8 @@ export function createServerErrors(options: {
       ...(last?.untold && { untold: last.untold }),
     };
     if (code === "internal_error") logger.error({ ...place, error }, "request failed");
-    else logger.warn({ ...place, detail: message, ...(known?.cause !== undefined && { cause: known.cause }) }, REFUSED);
+    else logger.warn({ ...place, detail: message, ...(known?.cause !== undefined && { cause: known.cause }) }, FAILED);
   };
 }
 
-const REFUSED = "request failed because of an internal error";
+const FAILED = "request failed because of an internal error";

@@ -21,7 +21,7 @@ export interface Tracing {
   /** Starts the span of an accepted event, as a child of its trace. Undefined when the SDK creates no valid span. */
   startAccept(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
   /** Starts the span of an attempt, as a child of the event's trace and linked to it. */
-  startAttempt(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
+  startAttempt: Tracing["startAccept"];
   /** Makes the SDK export its spans before the process ends. Never rejects; waits as long as the SDK does. */
   flush(): Promise<void>;
 }
@@ -29,14 +29,8 @@ export interface Tracing {
 export interface RunningSpan {
   /** Its trace with its own id, as the parent of what follows. */
   readonly trace: Trace;
-  /** May be called once. */
-  end(attributes: Attributes, failure?: SpanFailure): void;
-}
-
-interface SpanFailure {
-  /** One of few values, for grouping. */
-  readonly type: string;
-  readonly reason: string | undefined;
+  /** May be called once. `type`: one of few values, for grouping. */
+  end(attributes: Attributes, failure?: { readonly type: string; readonly reason: string | undefined }): void;
 }
 
 /** Where all copies of the API find the SDK; see its `internal/global-utils`. */
@@ -68,7 +62,7 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
   let hasFailed = false;
 
   /** Logged once: an error for one event repeats for every event. */
-  function noteFault(error: unknown): void {
+  function recordFault(error: unknown): void {
     if (!hasFailed) logger.error({ error }, "the OpenTelemetry SDK failed, spans may be missing");
     hasFailed = true;
   }
@@ -78,7 +72,7 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
     try {
       return act();
     } catch (error) {
-      noteFault(error);
+      recordFault(error);
       return undefined;
     }
   }
@@ -86,43 +80,39 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
   function run(span: Span): RunningSpan | undefined {
     const own = span.spanContext();
     if (!isSpanContextValid(own)) return undefined;
-    const end = (attributes: Attributes, failure: SpanFailure | undefined) => {
-      span.setAttributes(attributes);
-      if (failure !== undefined) {
-        span.setAttribute("error.type", failure.type);
-        span.setStatus({
-          code: SpanStatusCode.ERROR,
-          ...(failure.reason !== undefined && { message: failure.reason }),
-        });
-      }
-      span.end();
-    };
     return {
       trace: writeContext(own),
-      end(attributes, failure) {
-        guarded(() => end(attributes, failure));
-      },
+      end: (attributes, failure) =>
+        guarded(() => {
+          span.setAttributes(attributes);
+          if (failure !== undefined) {
+            const { type, reason } = failure;
+            span.setAttribute("error.type", type);
+            span.setStatus({ code: SpanStatusCode.ERROR, ...(reason !== undefined && { message: reason }) });
+          }
+          span.end();
+        }),
     };
   }
 
+  function createStart(kind: SpanKind, isLinked: boolean): Tracing["startAccept"] {
+    return (name, attributes, parent) =>
+      guarded(() => {
+        const remote = parent === undefined ? undefined : readContext(parent);
+        const links = isLinked && remote !== undefined ? [{ context: remote }] : [];
+        return run(tracer.startSpan(name, { kind, attributes, links }, childOf(remote)));
+      });
+  }
+
   return {
-    startAccept: (name, attributes, parent) =>
-      guarded(() => {
-        const remote = parent === undefined ? undefined : readContext(parent);
-        return run(tracer.startSpan(name, { kind: SpanKind.CONSUMER, attributes }, childOf(remote)));
-      }),
-    startAttempt: (name, attributes, parent) =>
-      guarded(() => {
-        const remote = parent === undefined ? undefined : readContext(parent);
-        const links = remote === undefined ? [] : [{ context: remote }];
-        return run(tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes, links }, childOf(remote)));
-      }),
+    startAccept: createStart(SpanKind.CONSUMER, false),
+    startAttempt: createStart(SpanKind.PRODUCER, true),
     async flush() {
       try {
         const sdk: object = "getDelegate" in provider ? (provider as ProxyTracerProvider).getDelegate() : provider;
         if ("forceFlush" in sdk && typeof sdk.forceFlush === "function") await sdk.forceFlush();
       } catch (error) {
-        noteFault(error);
+        recordFault(error);
       }
     },
   };
@@ -150,7 +140,6 @@ function writeContext({ traceId, spanId, traceFlags, traceState }: SpanContext):
 /** No longer than this: a collector that does not answer must not keep the gateway from stopping. */
 const FLUSH_MS = 2000;
 
-/** Before the process ends. */
 export async function flushSpans(tracing: Tracing, clock: Clock): Promise<void> {
   let timer: Timer | undefined;
   const late = new Promise<void>((resolve) => (timer = clock.setTimer(clock.now() + FLUSH_MS, resolve)));

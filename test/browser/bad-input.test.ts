@@ -191,7 +191,7 @@ describe("a key that may only read", () => {
   const ACTS =
     /^(?:Replay|Edit and replay|Erase body|Test|Pause|Resume|Delete|Edit|Create.*|New.*|Save|Revoke.*|Run.*)$/;
 
-  it("sees no button that changes something, and the API says 403 to whoever sends it anyway", async () => {
+  it("sees no button that changes something, and the API says 403 to a request that is sent anyway", async () => {
     const { id } = await gateway.subscribe({ name: "Only read", url: sink.url, events: ["r.*"] });
     const { json } = await gateway.publish({ event_type: "r.one", payload: {} });
     const event = String(json["event_id"]);

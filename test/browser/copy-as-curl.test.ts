@@ -140,14 +140,14 @@ describe("a command that was copied", () => {
   it("sends a request once more that was rejected", async () => {
     const body = Buffer.from(`{"broken": '${TRICKY}'`);
     await send({ path: "/webhook/broken", headers: JSON_TYPE, body });
-    await until(async () => (await gateway.refused("broken")).length === 1);
-    const [refused] = await gateway.refused("broken");
+    await until(async () => (await gateway.rejected("broken")).length === 1);
+    const [refused] = await gateway.rejected("broken");
     const received = await runIn("/bin/sh", await copyCommand(`/requests/${String(refused?.id)}`));
     expect(own(received.headers)).toEqual(JSON_TYPE);
     expect(received.body.equals(body)).toBe(true);
   });
 
-  it("publishes an event once more that was published, with the key of whoever runs it", async () => {
+  it("publishes an event once more that was published, with the key of the person who runs it", async () => {
     const payload = `{"n": 12345678901234567890, "text": ${JSON.stringify(TRICKY)}}`;
     const body = `{"event_type":"order.paid","payload":${payload}}`;
     const { json } = await gateway.request("POST", "/api/v1/events", { body, headers: JSON_TYPE });

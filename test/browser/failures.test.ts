@@ -113,7 +113,7 @@ describe("requests", () => {
   it("say why they made no event, and are replayed after a fix", async () => {
     await gateway.post("/api/v1/sources", { name: "strict", event_type: "strict.order", only: ["wanted.*"] });
     await gateway.webhook("strict", '{"order": 12345678901234567890}', { "x-shop": "<b>bold</b>" });
-    await until(async () => (await gateway.refused("strict")).length === 1);
+    await until(async () => (await gateway.rejected("strict")).length === 1);
     const { page, complaints } = await visit("/requests?source=strict");
     await page.getByRole("link", { name: "not among those that the source lets through" }).click();
     await page.getByText("add its type to only of the source. Then replay this request.").waitFor();
@@ -134,7 +134,7 @@ describe("requests", () => {
   it("lead to the accepted ones of the same source, and to no page that is not there", async () => {
     await gateway.webhook("undeclared", "{");
     await gateway.webhook("undeclared", '{"n":1}');
-    await until(async () => (await gateway.refused("undeclared")).length === 1);
+    await until(async () => (await gateway.rejected("undeclared")).length === 1);
     const { page } = await visit("/requests?source=undeclared");
     await page.getByRole("link", { name: "The body is not well-formed" }).click();
     await page.getByRole("heading", { name: "Request to undeclared" }).waitFor();
@@ -150,15 +150,15 @@ describe("requests", () => {
 
     await gateway.post("/api/v1/sources", { name: "declared", event_type: "declared.order" });
     await gateway.webhook("declared", "{");
-    await until(async () => (await gateway.refused("declared")).length === 1);
-    const [request] = await gateway.refused("declared");
+    await until(async () => (await gateway.rejected("declared")).length === 1);
+    const [request] = await gateway.rejected("declared");
     await page.goto(`/requests/${String(request?.id)}`);
     await page.locator('a[href="/sources/declared"]').waitFor();
   });
 
   it("of all sources are filtered by outcome and cause", async () => {
     await gateway.webhook("broken", "{");
-    await until(async () => (await gateway.refused("broken")).length === 1);
+    await until(async () => (await gateway.rejected("broken")).length === 1);
     const { page } = await visit("/requests?outcome=rejected");
     await page.getByRole("link", { name: "The body is not well-formed" }).first().waitFor();
     await page.getByLabel("Cause").selectOption("bad_signature");
@@ -171,8 +171,8 @@ describe("the pages of failures", () => {
   it("have no barriers in light and in dark, and fit on 360 px", async () => {
     await kill("Seen", "seen", 1);
     await gateway.webhook("seen", "{");
-    await until(async () => (await gateway.refused("seen")).length === 1);
-    const [request] = await gateway.refused("seen");
+    await until(async () => (await gateway.rejected("seen")).length === 1);
+    const [request] = await gateway.rejected("seen");
     const { json } = await gateway.post("/api/v1/replays", { kind: "events", filter: { source: "none" } });
     const { page } = await visit("/dead-letters");
     for (const [path, text] of [

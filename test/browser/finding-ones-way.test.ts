@@ -28,7 +28,7 @@ const search = (page: Page) => page.getByLabel("Search in bodies");
 const shortcuts = (page: Page) => page.getByRole("dialog", { name: "Keyboard shortcuts" });
 
 describe("signing in", () => {
-  it("is refused over plain http from another machine, with what to do", async () => {
+  it("is rejected over plain http from another machine, with what to do", async () => {
     const page = await newPage(asOtherMachine(gateway.url));
     await page.goto("/events");
     await page.getByLabel("API key").fill(ADMIN_KEY);

@@ -40,8 +40,8 @@ beforeAll(async () => {
   deepId = String((await gateway.webhook("deep", deepJson(DEPTH))).json["event_id"]);
   await gateway.post("/api/v1/sources", { name: "picky", event_type: "a.b", only: ["c.d"] });
   await gateway.webhook("picky", hostileJson(), headers);
-  await until(async () => (await gateway.refused("picky")).length === 1);
-  requestId = String((await gateway.refused("picky"))[0]?.id);
+  await until(async () => (await gateway.rejected("picky")).length === 1);
+  requestId = String((await gateway.rejected("picky"))[0]?.id);
   const versions = [{ version: "1.0", schema: { title: ANSWER }, example: { text: ANSWER } }];
   await gateway.post("/api/v1/event-types", { name: "hostile.type", description: ANSWER, versions });
   await gateway.post("/api/v1/tenants", { id: "hostile", name: HOSTILE_NAME.slice(0, 100) });

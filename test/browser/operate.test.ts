@@ -221,7 +221,7 @@ describe("the audit log", () => {
     await diff.locator(".diff-removed", { hasText: "Before" }).waitFor();
     await diff.locator(".diff-added", { hasText: "<b>After</b>" }).waitFor();
     expect(await page.locator(".entry").count()).toBe(2);
-    await page.getByLabel("Act").fill("tenant.create");
+    await page.getByLabel("Action").fill("tenant.create");
     await expect.poll(() => page.locator(".entry").count()).toBe(1);
     await expect.poll(() => new URL(page.url()).search).toContain("act=tenant.create");
     await button(page, "Verify").click();

@@ -422,7 +422,7 @@ describe("the look of the portal", () => {
     { name: "" },
     { name: "two\nlines" },
     { css: "body{}" },
-  ])("is refused as %j", async (theme) => {
+  ])("is rejected as %j", async (theme) => {
     const { status, json } = await gateway.post("/api/v1/tenants/acme/portal-link", { theme });
     expect([theme, status]).toEqual([theme, 422]);
     expect(String(json["detail"])).not.toBe("");

@@ -94,7 +94,7 @@ describe("posthorn trigger", () => {
   });
 
   it.each(tried.filter(({ kind, secret }) => secret !== undefined && PRIVATE_KEYS[kind] === undefined))(
-    "is refused with another secret: $kind $event",
+    "is rejected with another secret: $kind $event",
     async ({ kind, event, secret = "" }) => {
       const other = kind === "standard-webhooks" ? "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" : `x${secret.slice(1)}x`;
       expect(await triggerInVain(kind, event, "--secret", other)).toMatch(

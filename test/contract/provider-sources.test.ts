@@ -71,7 +71,7 @@ describe("a kind of source", () => {
   });
 
   it.each(withHeaders)(
-    "refuses a request whose signature is missing, longer, shorter or another: $name, $header",
+    "rejects a request whose signature is missing, longer, shorter or another: $name, $header",
     async ({ fixture, header }) => {
       const request = fixture.sign(SIGNED_AT);
       const value = String(request.headers[header]);
@@ -82,14 +82,14 @@ describe("a kind of source", () => {
     },
   );
 
-  it.each(covering)("refuses another body under the same signature: %s", async (_name, fixture) => {
+  it.each(covering)("rejects another body under the same signature: %s", async (_name, fixture) => {
     const request = fixture.sign(SIGNED_AT);
     for (const body of otherBodies(request)) {
       expect(await verdictOn(fixture, { ...request, body })).toBe("bad_signature");
     }
   });
 
-  it.each(withTime)("refuses what was signed too long ago, or will be: $name", async ({ fixture, toleranceMs }) => {
+  it.each(withTime)("rejects what was signed too long ago, or will be: $name", async ({ fixture, toleranceMs }) => {
     const request = fixture.sign(SIGNED_AT);
     for (const away of [toleranceMs, -toleranceMs]) {
       expect(await verdictOn(fixture, { ...request, receivedAt: SIGNED_AT + away })).toBe("accepted");
@@ -99,7 +99,7 @@ describe("a kind of source", () => {
     }
   });
 
-  it.each(withForgeries)("refuses $what: $name", async ({ fixture, forgery }) => {
+  it.each(withForgeries)("rejects $what: $name", async ({ fixture, forgery }) => {
     expect(await verdictOn(fixture, forgery.request(SIGNED_AT))).toBe("bad_signature");
   });
 
@@ -110,7 +110,7 @@ describe("a kind of source", () => {
     expect(kind.handshake?.(fixture.sign(SIGNED_AT), settings)).toBeUndefined();
   });
 
-  it.each(all)("meets anything else with a refusal, never with a crash: %s", async (_name, fixture) => {
+  it.each(all)("meets anything else with a rejection, never with a crash: %s", async (_name, fixture) => {
     await fc.assert(
       fc.asyncProperty(oddRequests(fixture.sign(SIGNED_AT)), async (request) => {
         const verdict = await verdictOn(fixture, request);

@@ -105,7 +105,7 @@ describe("a change of the registry", () => {
   const bothSayTheSame = ({ one, other }: Bench) =>
     Promise.all([add(one, "a", "same"), add(other, "b", "same")]).then((results) => results.sort());
 
-  it("keeps a rule over several things, whoever is faster", () =>
+  it("keeps a rule over several things, also when two processes change them at once", () =>
     onTwo(async (bench) => {
       expect(await bothSayTheSame(bench)).toEqual(["added", "taken"]);
       expect((await bench.store.records.load(["target"])).records).toHaveLength(1);
@@ -132,7 +132,7 @@ describe("a change of the registry", () => {
     return addBeside(other);
   }
 
-  it("is judged again when what was read is different", () =>
+  it("is checked again when what was read is different", () =>
     onTwo(async (bench) => expect(await removedMeanwhile(bench)).toBe("refused")));
 
   it("would not be without checks (control)", () =>

@@ -65,7 +65,7 @@ describe("a full disk", () => {
   it.for([
     { name: "below the high-water mark", minFreeBytes: 16 * MIB, ballastBytes: 4 * MIB },
     { name: "where SQLite finds no room", minFreeBytes: 0, ballastBytes: 4 * MIB },
-  ])("refuses with 503, delivers what it has, and comes back: $name", async (limits, context) => {
+  ])("rejects with 503, delivers what it has, and comes back: $name", async (limits, context) => {
     const scene = await openScene(context, limits);
     const { disk, sink, folder, gateway, url, ledger, send } = scene;
     await send(EVENTS);

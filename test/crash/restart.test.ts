@@ -19,7 +19,7 @@ describe("a restart", () => {
     return folder;
   }
 
-  it("with a passed socket refuses nobody, drops nobody and stores all that it said", async () => {
+  it("with a passed socket rejects no request, drops none and stores all that it said", async () => {
     const folder = openFolder();
     const env = {
       POSTHORN_DATA_DIR: join(folder, "data"),

@@ -161,7 +161,7 @@ describe("posthorn backup", () => {
     expect((await second.api.get("/api/v1/subscriptions")).json).toMatchObject({ data: [{ name: "a" }] });
   });
 
-  it("refuses what cannot be right", async () => {
+  it("rejects what cannot be right", async () => {
     const none = await here.run(["backup"]);
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
     expect(none.stderr).toMatch(/There is no database/);

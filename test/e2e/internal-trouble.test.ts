@@ -41,7 +41,7 @@ describe("trouble of the gateway itself", () => {
     expect((await gateway.webhook("any", "{}")).json["code"]).toBe("store_full");
     expect((await gateway.get("/readyz")).json).toMatchObject({ status: "degraded", disk: { status: "low" } });
     expect((await gateway.get("/api/v1/events")).status).toBe(200);
-    expect(await gateway.refused("any")).toEqual([]);
+    expect(await gateway.rejected("any")).toEqual([]);
   });
 
   it("is answered 503 while another process holds the database, and nothing is half done", async () => {

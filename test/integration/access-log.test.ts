@@ -24,7 +24,7 @@ describe("the access log", () => {
 
   const lines = (msg: string) => gateway.log.filter((line) => line.msg === msg);
 
-  it("has a line for each webhook, accepted or refused, and for each attempt", async () => {
+  it("has a line for each webhook, accepted or rejected, and for each attempt", async () => {
     const sink = await openSinkServer();
     await start({ LOG_LEVEL: "debug" });
     await gateway.subscribe({ name: "warehouse", url: `${sink.url}?key=${TOKEN}` });

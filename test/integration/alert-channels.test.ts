@@ -89,7 +89,7 @@ describe("a suspension", () => {
     await until(async () => (await told())[0]?.delivered === 3, undefined, "three channels that have it");
   });
 
-  it("that the SMS gateway refuses with 200 is a dead letter of its channel, with what it answered", async () => {
+  it("that the SMS gateway rejects with 200 is a dead letter of its channel, with what it answered", async () => {
     sms.answerWith({ status: 200, body: '{"status":"error","message":"no credit"}' });
     await suspend("erp");
     const [channel] = (

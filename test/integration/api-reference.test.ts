@@ -50,7 +50,7 @@ beforeAll(async () => {
   const client = gateway.as(await gateway.createKey(["admin"], "acme-1"));
   owner = { client, operator: gateway, tenant: "acme-1", source: "theirs", sinkUrl: sink.url };
   await gateway.webhook("theirs", "{broken");
-  await until(async () => (await client.refused("theirs")).length === 1);
+  await until(async () => (await client.rejected("theirs")).length === 1);
   await findAlert(owner);
   json = (await gateway.as(undefined).get("/openapi.json")).json;
   document = readApiDocument(json);

@@ -134,7 +134,7 @@ describe("batches of which one fails", () => {
     expect(sent.at(-1)).toEqual(ids(12).slice(4, 8));
   });
 
-  it("leave rows behind a refused one waiting where that one blocks, and send them where it is skipped", async () => {
+  it("leave rows behind a rejected one waiting where that one blocks, and send them where it is skipped", async () => {
     await start();
     const server = await startClickHouse({ refuse: refuseTexts });
     const bad = new Set(["e2"]);
@@ -158,7 +158,7 @@ describe("batches of which one fails", () => {
 
 describe("a batch for ClickHouse", () => {
   // shows: C7
-  it("is split when a row is refused: that row is a dead letter with the reason, its neighbours are there", async () => {
+  it("is split when a row is rejected: that row is a dead letter with the reason, its neighbours are there", async () => {
     await start();
     const server = await startClickHouse({ refuse: refuseTexts, user: { name: "posthorn", password: "pw" } });
     const auth = { type: "basic", username: "posthorn", password: "pw" };
@@ -224,7 +224,7 @@ describe("a batch for ClickHouse", () => {
     expect(server.rows.map((row) => String(row["event_id"])).toSorted()).toEqual(ids(5));
   });
 
-  it("keeps its account under random refusals: none lost, none twice, in order where nothing failed", async () => {
+  it("keeps its account under random rejections: none lost, none twice, in order where nothing failed", async () => {
     const random = createSeededRandom(7);
     await start();
     const server = await startClickHouse({ refuse: refuseTexts });
@@ -299,7 +299,7 @@ describe("a batch for files", () => {
     expect(turned.status).toBe(403);
   });
 
-  it("is refused where the gateway has no folder for it, and outside of that folder", async () => {
+  it("is rejected where the gateway has no folder for it, and outside of that folder", async () => {
     await start();
     expect((await make({ path: "/srv/a" })).json).toMatchObject({ status: 422, field: "destination.path" });
   });

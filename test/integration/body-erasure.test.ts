@@ -135,7 +135,7 @@ describe("the body of an event, once it is erased", () => {
     expect(readFileSync(join(gateway.dataDir, "posthorn.db")).includes(CANARY)).toBe(false);
   });
 
-  it("is refused while deliveries are open; forced, they are dead", async () => {
+  it("is rejected while deliveries are open; forced, they are dead", async () => {
     const gateway = await startTestGateway();
     onTestFinished(() => gateway.close());
     const { id } = await gateway.subscribe({ name: "paused", url: "http://127.0.0.1:9/hook" });

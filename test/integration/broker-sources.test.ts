@@ -85,7 +85,7 @@ describe("a queue of RabbitMQ as a source", () => {
     }
     const [request] = await sink.received(1);
     expect(request?.body.toString()).toBe('{"litres": 12345678901234567890}');
-    await until(async () => (await gateway.refused("bus")).length === 2);
+    await until(async () => (await gateway.rejected("bus")).length === 2);
     expect(await eventsOf(gateway)).toMatchObject([
       { event_id: "evt-1", event_type: "milk.collected", source: "iot", tenant_id: "default", priority: "high" },
     ]);
@@ -111,7 +111,7 @@ describe("a queue of RabbitMQ as a source", () => {
     send({ origin: STORE, event_id: "evt-1", hops: 1, generation: 1 });
     send({ origin: STORE, event_id: "evt-2", hops: 9, generation: 1 });
     await sink.received(1);
-    await until(async () => (await gateway.refused("bus")).length === 1);
+    await until(async () => (await gateway.rejected("bus")).length === 1);
     await until(async () => (await countLeft()) === 0);
     expect(await eventsOf(gateway)).toHaveLength(1);
     let parked: { reason: string }[] = [];
@@ -127,7 +127,7 @@ describe("a queue of RabbitMQ as a source", () => {
   });
 
   // shows: Q12
-  it("delivers a replay by whoever sent it again, and nothing for the same generation", async (context) => {
+  it("delivers an event that its sender replays, and nothing for the same generation", async (context) => {
     const { gateway, sink, queue, channel, declare, countLeft } = await openBus(context);
     await gateway.subscribe({ name: "all", url: sink.url });
     await declare({ body: "message" });
@@ -249,7 +249,7 @@ describe("a source at a broker", () => {
   });
 
   // shows: Q72
-  it("holds messages for as long as its target's retries take, or is refused", async () => {
+  it("holds messages for as long as its target's retries take, or is rejected", async () => {
     const gateway = await startTestGateway({ env: { AMQP_URL: "amqp://127.0.0.1:1/" } });
     opened.push(gateway);
     const subscription = { name: "home", url: "http://127.0.0.1:9/", retry_policy: "standard" };

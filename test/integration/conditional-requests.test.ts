@@ -136,7 +136,7 @@ describe("a POST with an Idempotency-Key", () => {
     expect(codeOf(await post(path, body, "k1"))).toEqual([409, "conflict"]);
   });
 
-  it("makes one key and shows it once: whoever asks again gets everything but the key", async () => {
+  it("makes one key and shows it once: a repeated request gets everything but the key", async () => {
     const body = { name: "shown once", scopes: ["read"] };
     const answers = await Promise.all([1, 2, 3].map(() => post("keys", body, "race")));
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 201]);
@@ -162,7 +162,7 @@ describe("a POST with an Idempotency-Key", () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  it("is refused when its body cannot be told from another", async () => {
+  it("is rejected when its body cannot be told from another", async () => {
     const deep = `${'{"a":'.repeat(3000)}1${"}".repeat(3000)}`;
     const answer = await gateway.request("POST", "/api/v1/event-types", {
       body: `{"name":"deep.type","versions":[{"version":"1","schema":${deep}}]}`,

@@ -112,7 +112,7 @@ describe("the contacts of a tenant", () => {
     await until(async () => (await contactsOf("short-lived")).length === 0);
   });
 
-  it("that cannot be reached are refused, or named in the log", async () => {
+  it("that cannot be reached are rejected, or named in the log", async () => {
     for (const contact of [{}, { about: ["suspended"] }, { url: acme.url, email: "a@b.example" }, { phone: "0170" }]) {
       const { status } = await gateway.post("/api/v1/tenants", { id: "wrong", contacts: [contact] });
       expect([contact, status]).toEqual([contact, 422]);

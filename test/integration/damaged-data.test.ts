@@ -98,8 +98,8 @@ async function startWithDamagedRequest(sql: string) {
   await gateway.post("/api/v1/sources", { name: "shop", only: ["nothing"] });
   const keep = async (body: string, nth: number) => {
     await gateway.webhook("shop", body);
-    await until(async () => (await gateway.refused("shop")).length === nth);
-    return String((await gateway.refused("shop"))[0]?.id);
+    await until(async () => (await gateway.rejected("shop")).length === nth);
+    return String((await gateway.rejected("shop"))[0]?.id);
   };
   const damaged = await keep('{"text":"intact, once"}', 1);
   const sound = await keep('{"text":"untouched"}', 2);
@@ -145,7 +145,7 @@ describe("a kept request that is not as it was written", () => {
     const send = () => gateway.webhook("shop", '{"n":1}', { "webhook-id": "once" });
     const id = String((await send()).json["event_id"]);
     await send();
-    await until(async () => (await gateway.refused("shop")).length === 1);
+    await until(async () => (await gateway.rejected("shop")).length === 1);
     expect((await gateway.request("DELETE", `/api/v1/events/${id}/body`)).status).toBe(200);
     const file = join(gateway.dataDir, "posthorn.db");
     const db = new DatabaseSync(file, { readOnly: true });

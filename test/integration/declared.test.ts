@@ -105,7 +105,7 @@ describe("what the configuration declares", () => {
     await gateway.close();
   });
 
-  it("changes nothing when a part of it is refused", async () => {
+  it("changes nothing when a part of it is rejected", async () => {
     const gateway = await startTestGateway({ yaml: SOURCES, env: { ALLOW_PRIVATE_DESTINATIONS: false } });
     const audited = async () => (await gateway.get("/api/v1/audit")).json["data"];
     const before = await audited();

@@ -314,7 +314,7 @@ describe("destination auth", () => {
       "allowed_ips",
       "does not contain 127.0.0.1",
     ],
-  ])("is refused with the field and the reason for %s", async (_, settings, field, reason) => {
+  ])("is rejected with the field and the reason for %s", async (_, settings, field, reason) => {
     const answer = await gateway.post("/api/v1/subscriptions", { name, url: sink.url, events: [type], ...settings });
     expect([answer.status, answer.json["field"]]).toEqual([422, field]);
     expect(answer.json["detail"]).toContain(reason);

@@ -44,7 +44,7 @@ describe("a kind of destination", () => {
     expect(made.text).not.toContain(SECRET);
   });
 
-  it("gets what is published; one of many that it refuses is a dead letter for that one alone", async () => {
+  it("gets what is published; one of many that it rejects is a dead letter for that one alone", async () => {
     await start();
     await make(BATCHING);
     queue.answer = (eventId) => (eventId === "e3" ? refusedByQueue("e3 is not for this queue") : undefined);
@@ -61,7 +61,7 @@ describe("a kind of destination", () => {
     expect(delivered.map((one) => one.event_id).toSorted()).toEqual(["e1", "e2", "e4", "e5"]);
   });
 
-  it("gets what waited as one batch, and one of that may be refused alone", async () => {
+  it("gets what waited as one batch, and one of that may be rejected alone", async () => {
     await start();
     const path = `/api/v1/subscriptions/${idOf(await make(BATCHING))}`;
     await gateway.post(`${path}/pause`, {});
@@ -135,7 +135,7 @@ describe("a kind of destination", () => {
     expect([status, json["result"], json["record"]]).toEqual([200, "success", { session: 1, sent: 1 }]);
   });
 
-  it("is refused with the field and the kind when it is unknown, or not what its kind wants", async () => {
+  it("is rejected with the field and the kind when it is unknown, or not what its kind wants", async () => {
     await start();
     const wrong: [body: object, field: string, detail: RegExp][] = [
       [{ kind: "pigeon", destination: {} }, "kind", /no kind of destination "pigeon".*http, .*batching, session/],

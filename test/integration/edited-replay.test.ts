@@ -85,7 +85,7 @@ it("edits a received webhook, and keeps how it was sent", async () => {
   });
 });
 
-it("refuses what it cannot send, and goes on without a payload as before", async () => {
+it("rejects what it cannot send, and goes on without a payload as before", async () => {
   expect((await replay("first", '{"payload": {}, "subscription_id": "sub_1"}')).status).toBe(404);
   expect((await replay("first", '{"payload": {}, "subscription_ids": []}')).status).toBe(422);
   expect(
@@ -103,7 +103,7 @@ it("refuses what it cannot send, and goes on without a payload as before", async
   expect((await gateway.post("/api/v1/events/first/replay")).status).toBe(202);
 });
 
-it("lists refused requests of all sources, by source, cause and time", async () => {
+it("lists rejected requests of all sources, by source, cause and time", async () => {
   await gateway.webhook("one", "{broken");
   gateway.moveClock(60_000);
   await gateway.webhook("two", "{broken");

@@ -148,7 +148,7 @@ describe("a destination of the kind email", () => {
 
   const RECIPIENTS = { ...DESTINATION, to: ["a@example.com", "b@example.com", "c@example.com"] };
 
-  it("tries again only for those whom the server put off, and names those whom it refused", async () => {
+  it("tries again only for those whom the server put off, and names those whom it rejected", async () => {
     await start();
     mail.behave({ recipients: { "b@example.com": 450, "c@example.com": 550 } });
     await subscribe(RECIPIENTS);
@@ -193,7 +193,7 @@ describe("a destination of the kind email", () => {
     expect(mail.mails.map(({ to }) => to.includes("a@example.com"))).toEqual([true, true]);
   });
 
-  it("is delivered with a warning when some are refused for good, and refused when all are", async () => {
+  it("is delivered with a warning when some are rejected for good, and rejected when all are", async () => {
     share();
     mail.behave({ recipients: { "c@example.com": 550 } });
     await subscribe(RECIPIENTS);
@@ -208,7 +208,7 @@ describe("a destination of the kind email", () => {
     expect(dead["last_error"]).toMatch(/^the SMTP server refuses all recipients: 5/);
   });
 
-  it("is a dead letter with a reason when the server refuses the sender or the message", async () => {
+  it("is a dead letter with a reason when the server rejects the sender or the message", async () => {
     share();
     await subscribe();
     mail.behave({ sender: 553 });
@@ -224,7 +224,7 @@ describe("a destination of the kind email", () => {
     });
   });
 
-  it("is tried again when the connection is lost in the message, refused, or never greeted", async () => {
+  it("is tried again when the connection is lost in the message, rejected, or never greeted", async () => {
     share();
     const delays = Array.from({ length: 6 }, () => 60);
     await subscribe(DESTINATION, { timeout: 60, retry_policy: { delays_s: delays }, rate_limit: null });
@@ -354,7 +354,7 @@ describe("settings of the kind email", () => {
     ["a page to leave by that is none", { list_unsubscribe: "javascript:alert(1)" }, "destination.list_unsubscribe"],
     ["fields twice", { fields_from: "payload" }, "destination.to"],
     ["an unknown setting", { attachments: [] }, "destination.attachments"],
-  ])("refuses %s with 422 and names the field", async (_, wrong, field) => {
+  ])("rejects %s with 422 and names the field", async (_, wrong, field) => {
     share();
     const destination = { ...DESTINATION, ...wrong };
     const input = { name: "mail", kind: "email", events: ["order.*"], destination };
@@ -370,7 +370,7 @@ describe("settings of the kind email", () => {
     expect(json["detail"]).toContain("`fields_from: payload`");
   });
 
-  it("refuses the kind while no server is configured, and says which settings are missing", async () => {
+  it("rejects the kind while no server is configured, and says which settings are missing", async () => {
     gateway = await startTestGateway();
     closing.push(() => gateway.close());
     const input = { name: "mail", kind: "email", events: ["order.*"], destination: DESTINATION };
@@ -417,7 +417,7 @@ describe("the way to the SMTP server", () => {
     expect(mail.mails).toEqual([]);
   });
 
-  it("tries again when the login is refused", async () => {
+  it("tries again when the login is rejected", async () => {
     await start({ server: { login } });
     await gateway.restart({
       env: { SMTP_URL: mail.url.replace("s3cret", "wrong"), SMTP_FROM: "shop@example.com" },

@@ -49,7 +49,7 @@ describe("event types in the configuration", () => {
     expect((await gateway.get(`${PATH}/shop.order`)).json).toEqual(json);
   });
 
-  it("refuse nobody any more when they leave the file, with a warning, and may then be changed by API", async () => {
+  it("reject nobody any more when they leave the file, with a warning, and may then be changed by API", async () => {
     gateway = await startTestGateway({ yaml: ORDER });
     await gateway.reload(OTHER);
     expect(warnings()).toMatchObject([{ event_type: "shop.order" }]);
@@ -112,7 +112,7 @@ describe("a folder of event types", () => {
     expect(load(folder, { POSTHORN_EVENT_TYPES_DIR: "types" }).eventTypes).toEqual([{ name: "file.one" }]);
   });
 
-  it("is refused with the place of everything that is wrong", () => {
+  it("is rejected with the place of everything that is wrong", () => {
     write({
       "posthorn.yaml": "event_types_dir: types\nevent_types:\n  - { name: twice.one }\n  - { name: test.event }\n",
       "types/a.yaml": "event_types:\n  - { name: twice.one }\n  - { name: a.b, colour: red }\n  - { name: 'a.*' }\n",

@@ -158,14 +158,14 @@ describe("an event type that is not valid", () => {
       "versions[0].example",
       /\/id must be integer/,
     ],
-  ])("is refused for %s, with field and reason, and nothing is stored", async (_, input, field, reason) => {
+  ])("is rejected for %s, with field and reason, and nothing is stored", async (_, input, field, reason) => {
     const answer = await gateway.post(PATH, input);
     expect([answer.status, answer.json["code"], answer.json["field"]]).toEqual([422, "invalid_field", field]);
     expect(answer.json["detail"]).toMatch(reason);
     expect((await gateway.get(`${PATH}/a.b`)).status).toBe(404);
   });
 
-  it("is refused when it is nested deeper than anything could be written again", async () => {
+  it("is rejected when it is nested deeper than anything could be written again", async () => {
     const nested = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
     for (const version of [`"schema":${nested}`, `"schema":{},"example":${nested}`]) {
       const body = `{"name":"a.b","versions":[{"version":"1","schema":{}},{"version":"2",${version}}]}`;
@@ -220,7 +220,7 @@ describe("an event whose type has a schema", () => {
     }
   });
 
-  it("is refused when it does not, with the failing paths, and is not stored", async () => {
+  it("is rejected when it does not, with the failing paths, and is not stored", async () => {
     for (let time = 0; time < 3; time++) {
       const answer = await publish("strict.order", { note: 5 }, { event_id: "bad-order" });
       expect([answer.status, answer.json["code"]]).toEqual([422, "schema_mismatch"]);
@@ -261,7 +261,7 @@ describe("an event whose type has a schema", () => {
     expect((await gateway.event(String(json["event_id"])))["schema_result"]).toBeNull();
   });
 
-  it("is judged for itself in a batch, and the others keep their order", async () => {
+  it("is checked for itself in a batch, and the others keep their order", async () => {
     const large = { id: 1, note: "x".repeat(200_000) };
     const batch = [
       { event_type: "strict.order", payload: large, event_id: "batch-1" },
@@ -299,8 +299,8 @@ describe("an event whose type has a schema", () => {
     const xml = await gateway.webhook("strict", "<a/>", { "content-type": "application/xml" });
     expect(xml.json["errors"]).toEqual([{ path: "", message: "is not JSON" }]);
     // The log is written on the side.
-    await until(async () => (await gateway.refused("strict")).length === 2);
-    for (const { cause } of await gateway.refused("strict")) expect(cause).toBe("schema_mismatch");
+    await until(async () => (await gateway.rejected("strict")).length === 2);
+    for (const { cause } of await gateway.rejected("strict")) expect(cause).toBe("schema_mismatch");
   });
 
   it("is no longer checked when the version or the type is gone", async () => {

@@ -97,7 +97,7 @@ describe("what the gateway tells of failing subscriptions", () => {
     expect(await told(gateway, "webhook.failing")).toHaveLength(1);
   });
 
-  it("goes to whoever asks for it by name, signed like any other event, in the same tenant only", async () => {
+  it("goes to subscriptions that ask for it by name, signed like any other event, in the same tenant only", async () => {
     const { gateway, sink } = await open();
     const news = await openSinkServer();
     onTestFinished(() => news.close());
@@ -199,7 +199,7 @@ describe("what the gateway tells of failing subscriptions", () => {
   it.each([
     { status: 400, end: "suspended" },
     { status: 503, end: "QUEUE, then NORMAL" },
-  ])("does not grow out of itself, whether it is refused or the destination is down: $status", async ({ status }) => {
+  ])("does not grow out of itself, whether it is rejected or the destination is down: $status", async ({ status }) => {
     const { gateway, sink } = await open();
     sink.answerWith({ status });
     const own = ["webhook.*", "gateway.#", "source.*", "alert.*", "test.event"];

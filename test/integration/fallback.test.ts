@@ -260,7 +260,7 @@ describe("the fallback of one that forwards", () => {
       timestamp: Date.now(),
       properties: {},
     });
-    await until(async () => (await gateway.refused("other")).length > 0);
+    await until(async () => (await gateway.rejected("other")).length > 0);
     expect(await takeAll()).toEqual(['{"n":1}']);
   });
 
@@ -365,7 +365,7 @@ describe("bad settings of a fallback", () => {
   ];
 
   // shows: Q34, Q71
-  it("are refused with the field and the reason", async () => {
+  it("are rejected with the field and the reason", async () => {
     await queue("home");
     await queue("busy", { events: ["order.*"] });
     await queue("foreign", { tenant_id: "acme" });
@@ -384,7 +384,7 @@ describe("bad settings of a fallback", () => {
     expect(refusal(second)).toEqual(says('the fallback of "n8n"'));
   });
 
-  it("are refused when one asks for no events and is no queue, or chooses among none", async () => {
+  it("are rejected when one asks for no events and is no queue, or chooses among none", async () => {
     const empty = await make({ name: "web", url: "http://127.0.0.1:9/x", events: [] });
     expect(refusal(empty)).toEqual([422, "events", expect.stringContaining("at least one pattern")]);
     const choosy = await queue("home", { event_filter: { event_type: "a" } });
@@ -404,7 +404,7 @@ describe("bad settings of a fallback", () => {
     expect((await gateway.request("DELETE", path)).status).toBeLessThan(300);
   });
 
-  it("are refused where an ordered forward could never know that its fallback is empty", async () => {
+  it("are rejected where an ordered forward could never know that its fallback is empty", async () => {
     const bus = { kind: "amqp", ordered: true, destination: { exchange: "bus" } };
     await queue("home", bus);
     const uncounted = [422, "fallback", expect.stringMatching(/ordered.*cannot be counted.*give it a queue/)];
@@ -433,7 +433,7 @@ describe("bad settings of a fallback", () => {
   });
 
   // shows: Q34
-  it("are refused in the file, one that is nobody's fallback among them", async () => {
+  it("are rejected in the file, one that is nobody's fallback among them", async () => {
     const home = { name: "home", kind: "azure-storage-queue", events: [], destination: { queue: "webhooks" } };
     const yaml = (subscriptions: object[]) => JSON.stringify({ connections: CONNECTIONS, subscriptions });
     await expect(gateway.reload(yaml([home]))).rejects.toThrow(

@@ -111,7 +111,7 @@ describe("filters", () => {
     ],
     [{ source: "x".repeat(9000) }, "event_filter", "longer than 8192"],
     [7, "event_filter", "must be"],
-  ])("are refused with the place and the reason, and nothing is stored: %j", async (filter, field, reason) => {
+  ])("are rejected with the place and the reason, and nothing is stored: %j", async (filter, field, reason) => {
     const name = `${type} bad`;
     const answer = await gateway.post("/api/v1/subscriptions", {
       name,
@@ -232,7 +232,7 @@ subscriptions:
       [{ filter: {}, event: {}, event_id: "a" }, "event"],
       [{ filter: {}, event: { body: 1 } }, "event.body"],
       [{ filter: {}, event: { priority: "urgent" } }, "event.priority"],
-    ])("are refused with the place: %j", async (body, field) => {
+    ])("are rejected with the place: %j", async (body, field) => {
       const answer = await test(body);
       expect([answer.status, answer.json["field"]]).toEqual([422, field]);
     });

@@ -24,7 +24,7 @@ describe("a subscription that forwards", () => {
     expect(plain.json).toMatchObject({ mode: "queue", forward_headers: null });
   });
 
-  it("is refused with 409 beside another for the same events, which is named", async () => {
+  it("is rejected with 409 beside another for the same events, which is named", async () => {
     const first = await make({ name: "first", events: ["webhook.orders"] });
     for (const events of [["webhook.orders", "x.y"], ["*"], ["#"]]) {
       const answer = await make({ name: "second", events });
@@ -92,7 +92,7 @@ describe("a subscription that forwards", () => {
     }
   });
 
-  it("is refused with 422 for a URL or header that cannot be, and nothing is stored", async () => {
+  it("is rejected with 422 for a URL or header that cannot be, and nothing is stored", async () => {
     const cases: [object, string][] = [
       [{ url: "http://{source}.example/" }, "url"],
       [{ url: "http://127.0.0.1:9/{sources}" }, "url"],

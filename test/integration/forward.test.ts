@@ -121,7 +121,7 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(target.requests).toHaveLength(2);
   });
 
-  it("makes a dead letter of what the target refuses at every try of the policy", async () => {
+  it("makes a dead letter of what the target rejects at every try of the policy", async () => {
     const { id } = await forwardAll({ retry_policy: { delays_s: [0, 0] } });
     target.answerWith({ status: 422 });
     expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "queued" });

@@ -27,7 +27,7 @@ describe("handshakes of sources", () => {
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     gateway.webhook(path, JSON.stringify(body), headers);
 
-  it("answer whoever may deliver, with the rate where it is asked for", async () => {
+  it("answer a sender that may deliver, with the rate where it is asked for", async () => {
     const answer = await ask("events", { "webhook-request-origin": "shop.example.com", "webhook-request-rate": "120" });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("webhook-allowed-origin")).toBe("shop.example.com");

@@ -63,7 +63,7 @@ describe("a source that holds its messages until they are delivered", () => {
   });
 
   // shows: Q18
-  it("is named when the file gives a shared target longer retries, whoever made the subscription", async () => {
+  it("is named when the file gives a shared target longer retries, for subscriptions of the file and of the API", async () => {
     const target = { name: "house", url: "http://127.0.0.1:9/" };
     const { retry_policy: _, ...preset } = { ...HOME, target: "house" };
     const file = (targets: object[], subscriptions: object[]) => JSON.stringify({ targets, subscriptions });

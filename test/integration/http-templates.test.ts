@@ -167,7 +167,7 @@ describe("templates of http subscriptions", () => {
     ["a host", { url: "https://{{ data.name }}/" }, "template.url", "scheme, host or port"],
     ["no JSON", { body: '{"a":' }, "template.body", "does not produce JSON"],
     ["a type alone", { content_type: "text/plain" }, "template.content_type", "needs a `body` beside it"],
-  ])("are refused when they are saved: %s", async (_, template, field, message) => {
+  ])("are rejected when they are saved: %s", async (_, template, field, message) => {
     const { status, json } = await gateway.post("/api/v1/subscriptions", {
       ...settings({ template }),
       events: ["order.created"],
@@ -186,7 +186,7 @@ describe("templates of http subscriptions", () => {
     expect(status).toBe(422);
   });
 
-  it("are refused in a change too, and not asked again where they stay", async () => {
+  it("are rejected in a change too, and not asked again where they stay", async () => {
     const template = { body: "{{ data.total }}" };
     const { id } = await gateway.subscribe({ ...settings({ template }), events: ["order.created"] });
     const path = `/api/v1/subscriptions/${id}`;
@@ -208,7 +208,7 @@ describe("templates of http subscriptions", () => {
     expect([status, json["field"]]).toEqual([422, field]);
   });
 
-  it("are declared in the configuration, which is refused as a whole when one is wrong", async () => {
+  it("are declared in the configuration, which is rejected as a whole when one is wrong", async () => {
     const yaml = (body: string) =>
       `subscriptions:\n  - { name: declared, url: "${sink.url}", events: [a.b], template: { body: '${body}' } }\n`;
     await expect(gateway.reload(yaml("{{ dta.a }}"))).rejects.toThrow(/template\.body: dta is not known here/);

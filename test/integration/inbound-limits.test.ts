@@ -58,7 +58,7 @@ describe("the server's limits", () => {
       expect(await gateway.event(String(answer.json["event_id"]))).toMatchObject({ size: MAX_BYTES, payload: body });
     });
 
-    it("refuses a declared length over the cap before anything is sent", async () => {
+    it("rejects a declared length over the cap before anything is sent", async () => {
       const socket = await open();
       socket.write(`POST /webhook/declared HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_BYTES + 1}\r\n\r\n`);
       const answer = await socket.answer();
@@ -69,7 +69,7 @@ describe("the server's limits", () => {
     });
 
     // shows: B37
-    it("counts chunks and refuses as soon as there is one byte too many; nothing of it is kept", async () => {
+    it("counts chunks and rejects as soon as there is one byte too many; nothing of it is kept", async () => {
       const socket = await open();
       socket.write(`POST /webhook/chunked HTTP/1.1\r\n${CHUNKED}`, chunk("x".repeat(MAX_BYTES)));
       socket.write(chunk("y"));
@@ -77,10 +77,10 @@ describe("the server's limits", () => {
       expect([answer.status, answer.json["code"]]).toEqual([413, "too_large"]);
       await socket.closed();
       expect(await countEvents("chunked")).toBe(0);
-      await until(async () => (await gateway.refused("chunked"))[0]?.cause === "too_large");
+      await until(async () => (await gateway.rejected("chunked"))[0]?.cause === "too_large");
     });
 
-    it("lets a sender that goes on sending read the refusal", async () => {
+    it("lets a sender that goes on sending read the rejection", async () => {
       for (let round = 0; round < 10; round++) {
         const socket = await open();
         socket.write(
@@ -119,7 +119,7 @@ describe("the server's limits", () => {
       ["both", "content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"],
       ["both, the other way round", "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n"],
       ["two lengths", "content-length: 5\r\ncontent-length: 6\r\n\r\nabcde"],
-    ])("refuses Content-Length with Transfer-Encoding: %s", async (_, rest) => {
+    ])("rejects Content-Length with Transfer-Encoding: %s", async (_, rest) => {
       const socket = await open();
       socket.write(`POST /webhook/smuggled HTTP/1.1\r\nhost: a\r\n${rest}`);
       const answer = await socket.answer();
@@ -142,7 +142,7 @@ describe("the server's limits", () => {
       ["a chunk size that is no number", `POST /webhook/odd HTTP/1.1\r\n${CHUNKED}zz\r\n`, 400],
       ["headers without an end", `POST /webhook/odd HTTP/1.1\r\nhost: a\r\nx-a: ${"x".repeat(20_000)}`, 431],
       ["a line without an end", `POST /webhook/${"x".repeat(20_000)}`, 431],
-    ])("refuses %s and closes", async (_, text, status) => {
+    ])("rejects %s and closes", async (_, text, status) => {
       const socket = await open();
       socket.write(Buffer.from(text, "latin1"));
       const answer = await socket.answer();
@@ -162,7 +162,7 @@ describe("the server's limits", () => {
         "POST /webhook/odd HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
       ],
       ["chunks in HTTP/1.0 on another route", "GET /health HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"],
-    ])("refuses %s, which a proxy may read in another way, and closes", async (_, text) => {
+    ])("rejects %s, which a proxy may read in another way, and closes", async (_, text) => {
       const socket = await open();
       socket.write(text);
       expect((await socket.answer()).status).toBe(400);
@@ -181,7 +181,7 @@ describe("the server's limits", () => {
       expect((await old.answer()).status).toBe(202);
     });
 
-    it("refuses an expectation that is not known", async () => {
+    it("rejects an expectation that is not known", async () => {
       const socket = await open();
       socket.write("POST /webhook/odd HTTP/1.1\r\nhost: a\r\nexpect: a-miracle\r\ncontent-length: 2\r\n\r\n{}");
       expect((await socket.answer()).status).toBe(417);
@@ -262,7 +262,7 @@ describe("the server's limits", () => {
   });
 
   describe("on one connection", () => {
-    it("goes on after a refusal whose body was read", async () => {
+    it("goes on after a rejection whose body was read", async () => {
       const socket = await open();
       socket.write(rawRequest("/webhook/kept", "{broken", { "content-type": "application/json" }));
       expect((await socket.answer()).status).toBe(400);
@@ -289,7 +289,7 @@ describe("the server's limits", () => {
       expect(payloads.map((payload) => JSON.stringify(payload))).toEqual(bodies.filter((body) => body !== "{broken"));
     });
 
-    it("never gives the refusal of garbage as the answer to the request before it", async () => {
+    it("never gives the rejection of garbage as the answer to the request before it", async () => {
       for (let round = 0; round < 20; round++) {
         const socket = await open();
         const id = `before-garbage-${round}`;
@@ -324,7 +324,7 @@ describe("the limit of connections", () => {
   }
   const hook = rawRequest("/webhook/kept", "{}", { "content-type": "application/json" });
 
-  it("is no lock: of many that say nothing the idlest makes room for whoever comes", async () => {
+  it("is no lock: of many that say nothing the idlest makes room for a new connection", async () => {
     const idle: RawSocket[] = [];
     for (let n = 0; n < MAX * 2; n++) idle.push(await open());
     for (let n = 0; n < MAX * 2; n++) {

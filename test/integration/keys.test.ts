@@ -82,7 +82,7 @@ describe("keys", () => {
     expect((await gateway.get(`/api/v1/keys/${id}`)).json["status"]).toBe("expired");
   });
 
-  it("are refused with the field that is wrong, and nothing is stored", async () => {
+  it("are rejected with the field that is wrong, and nothing is stored", async () => {
     const wrong: [object, string][] = [
       [{ name: "" }, "name"],
       [{ name: "a\u0000b" }, "name"],

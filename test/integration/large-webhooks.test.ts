@@ -76,7 +76,7 @@ describe("a webhook of as many megabytes as its provider may send", () => {
     expect(sink.requests).toHaveLength(3);
   });
 
-  it("is refused when another signs it, when it is no JSON, and when it is larger than that", async () => {
+  it("is rejected when another signs it, when it is no JSON, and when it is larger than that", async () => {
     const body = newPush(20 * MB, "forged");
     const headers = headersOf(body, "f-1");
     const forged = { ...headers, "x-hub-signature-256": `sha256=${"ab".repeat(32)}` };

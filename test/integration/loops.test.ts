@@ -47,7 +47,7 @@ describe("an event that comes back", () => {
     });
     const { attempts } = await gateway.delivery(dead?.id ?? "");
     expect(attempts[0]).toMatchObject({ response_code: 508, request_headers: { "X-Posthorn-Hops": "9" } });
-    const rejected = (await gateway.refused("loop")).filter(({ outcome }) => outcome === "rejected");
+    const rejected = (await gateway.rejected("loop")).filter(({ outcome }) => outcome === "rejected");
     expect(rejected).toMatchObject([{ cause: "loop" }]);
   });
 
@@ -60,7 +60,9 @@ describe("an event that comes back", () => {
     await until(async () => (await gateway.deadLetters()).length >= 11, 120_000);
     const sent = (await gateway.deliveries()).flatMap(({ status }) => status);
     expect(sent.length).toBeLessThanOrEqual(1022);
-    const causes = new Set((await gateway.refused("loop")).map(({ cause }) => cause).filter((cause) => cause !== null));
+    const causes = new Set(
+      (await gateway.rejected("loop")).map(({ cause }) => cause).filter((cause) => cause !== null),
+    );
     expect(causes).toEqual(new Set(["loop"]));
   });
 
@@ -114,7 +116,7 @@ describe("the count of hops", () => {
 });
 
 describe("a destination at the gateway itself", () => {
-  it("is refused unless the subscription says that it may be", async () => {
+  it("is rejected unless the subscription says that it may be", async () => {
     const gateway = await openGateway({ env: { PUBLIC_URL: "https://Hooks.example/in/" } });
     const make = (url: string, more: object = {}) =>
       gateway.post("/api/v1/subscriptions", { name: url, url, events: ["*"], ...more });

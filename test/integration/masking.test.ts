@@ -30,8 +30,10 @@ describe("fields that are masked at ingest", () => {
     await sink.received(2);
     const delivered = sink.requests.map(({ body }) => JSON.parse(body.toString()) as object);
     expect(delivered).toEqual(["1", "2"].map((id) => notification(id, "***")));
-    await until(async () => (await plain.refused("graph")).length === 2);
-    const kept = await Promise.all((await plain.refused("graph")).map(({ id }) => plain.get(`/api/v1/requests/${id}`)));
+    await until(async () => (await plain.rejected("graph")).length === 2);
+    const kept = await Promise.all(
+      (await plain.rejected("graph")).map(({ id }) => plain.get(`/api/v1/requests/${id}`)),
+    );
     expect(kept.map(({ status, text }) => [status, text.includes("clientState"), text.includes(SECRET)])).toEqual([
       [200, true, false],
       [200, true, false],
@@ -89,7 +91,7 @@ describe("fields that are masked at ingest", () => {
     [{ name: "a", mask: [""] }, "mask"],
     [{ name: "a", mask: ["/order"], ordering_key_from: "body:/order/id" }, "mask"],
     [{ name: "a", mask: ["/id"], id_from: "body:/id" }, "mask"],
-  ])("are refused with 422 for %j", async (input, field) => {
+  ])("are rejected with 422 for %j", async (input, field) => {
     const answer = await plain.post("/api/v1/sources", input);
     expect(answer.status).toBe(422);
     expect(String(answer.json["field"])).toContain(field);

@@ -102,7 +102,7 @@ describe("the sign-in with a provider", () => {
     expect(data.find(({ act }) => act === "session.create")).toMatchObject({ kind: "user", id: "oidc:ada" });
   });
 
-  it("judges a reader and a user of one tenant as keys of these rights", async () => {
+  it("checks a reader and a user of one tenant as keys of these rights", async () => {
     await gateway.post("/api/v1/tenants", { id: "acme" });
     await gateway.publish({ event_type: "a.b", payload: {}, tenant_id: "acme", event_id: "of-acme" });
     await gateway.publish({ event_type: "a.b", payload: {}, event_id: "of-nobody" });

@@ -56,7 +56,7 @@ describe("a gateway with much to do", () => {
     return statuses;
   }
 
-  it("takes whoever comes right after a pause, on both hot routes", async () => {
+  it("accepts requests again right after a pause, on both hot routes", async () => {
     await start({ MAX_LOOP_LAG_MS: 100 });
     expect((await gateway.webhook("busy", "{}")).status).toBe(202);
     const [sender, publisher] = [await open(), await open()];
@@ -121,7 +121,7 @@ describe("a gateway with much to do", () => {
     expect((await gateway.get("/readyz")).json["status"]).toBe("ok");
   });
 
-  it("holds nothing any more of bodies that were answered, refused or broken off", async () => {
+  it("holds nothing any more of bodies that were answered, rejected or broken off", async () => {
     await start({ MAX_UNANSWERED_BYTES: 300_000, MAX_BODY_BYTES: 250_000 });
     const large = JSON.stringify({ filler: "x".repeat(200_000) });
     for (let round = 0; round < 4; round++) {

@@ -82,7 +82,7 @@ describe("a secret that a partner has already", () => {
     expect(received.headers["x-webhook-signature-next"]).toBe(verifyPlain(next, received.body));
   });
 
-  it("is refused when it is too short, too long, not printable or no secret at all, and never repeated", async () => {
+  it("is rejected when it is too short, too long, not printable or no secret at all, and never repeated", async () => {
     const { gateway, sink } = await open();
     for (const secret of [
       "x".repeat(15),

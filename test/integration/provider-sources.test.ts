@@ -72,7 +72,7 @@ describe("a provider that points at the gateway", () => {
       body: Buffer.from("{}"),
     });
     expect([reply.status, reply.text]).toEqual([401, expect.stringContaining('"bad_signature"')]);
-    await until(async () => (await gateway.refused(settings.source)).some(({ cause }) => cause === "bad_signature"));
+    await until(async () => (await gateway.rejected(settings.source)).some(({ cause }) => cause === "bad_signature"));
     expect(await eventsOf(fixture)).toEqual(before);
   });
 });

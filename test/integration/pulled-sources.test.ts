@@ -39,7 +39,7 @@ describe("a source that takes messages from a queue", () => {
     expect(broker.queue("orders").countLeft()).toBe(0);
   });
 
-  it("is refused when its kind or an option is not known, and says which", async () => {
+  it("is rejected when its kind or an option is not known, and says which", async () => {
     const { declare } = await open();
     const refusals: [object, string | undefined, string][] = [
       [{ queue: "a" }, "no-broker", "kind"],

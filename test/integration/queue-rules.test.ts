@@ -166,7 +166,7 @@ describe("an event that came by a queue", () => {
 
 describe("a message that comes again", () => {
   // shows: Q26
-  it("is acknowledged where nobody wanted its event, or a filter refused it", async () => {
+  it("is acknowledged where nobody wanted its event, or a filter rejected it", async () => {
     const { broker, gateway, sink, addSource, isEmpty, listEvents } = await openWorld();
     await gateway.subscribe({
       name: "some",

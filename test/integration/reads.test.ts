@@ -112,7 +112,7 @@ describe("reading events and deliveries", () => {
   });
 
   // shows: C50
-  it("replays a dead letter, which ends again, and refuses to replay what is not dead", async () => {
+  it("replays a dead letter, which ends again, and rejects the replay of a delivery that is not dead", async () => {
     const [dead] = await gateway.deadLetters();
     sink.answerWith({ status: 204 });
     const answer = await gateway.post("/api/v1/dead-letters/replay", { id: dead?.id });

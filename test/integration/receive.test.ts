@@ -84,7 +84,7 @@ describe("receiving webhooks", () => {
   });
 
   // shows: B24
-  it("refuses unreadable text with the place where it stops being readable", async () => {
+  it("rejects unreadable text with the place where it stops being readable", async () => {
     const json = await gateway.webhook("anything", '{"a":\n  tru}');
     expect(json.status).toBe(400);
     expect(json.headers.get("content-type")).toBe("application/problem+json");
@@ -167,7 +167,7 @@ describe("receiving webhooks", () => {
     expect([closed.status, closed.json["code"]]).toEqual([410, "gone"]);
   });
 
-  it("logs what it refused or ignored, with the cause, and masks credentials", async () => {
+  it("logs what it rejected or ignored, with the cause, and masks credentials", async () => {
     const headers = {
       authorization: "Bearer sender-canary",
       "x-hook-token": "token-canary",
@@ -179,8 +179,8 @@ describe("receiving webhooks", () => {
     await gateway.webhook("shop", "{}", { ...headers, "content-encoding": "gzip" });
     await gateway.webhook("shop", '{"order":{"id":"a\\u0000b"}}', { "x-order-event-id": "log-2" });
     // The log is written behind the answers.
-    await until(async () => (await gateway.refused("shop"))[0]?.cause === "invalid_field");
-    const requests = await gateway.refused("shop");
+    await until(async () => (await gateway.rejected("shop"))[0]?.cause === "invalid_field");
+    const requests = await gateway.rejected("shop");
     expect(requests.map(({ outcome, cause }) => `${outcome} ${cause}`).slice(0, 4)).toEqual([
       "rejected invalid_field",
       "rejected unsupported_encoding",
@@ -283,7 +283,7 @@ describe("without the * source", () => {
   });
 });
 
-it("refuses a page of another site on this machine, and takes it where a proxy passes on a public name", async () => {
+it("rejects a page of another site on this machine, and takes it where a proxy passes on a public name", async () => {
   const gateway = await startTestGateway();
   onTestFinished(() => gateway.close());
   const post = (headers: Record<string, string>) =>

@@ -32,7 +32,7 @@ describe("a value that is not among the choices", () => {
       { name: "a", events: ["a"], kind: "sms", destination: { ...sms, gateway: "pigeon" } },
       "destination.gateway: must be one of twilio, generic-http",
     ],
-  ])("is refused with the choices: %s %s", async (method, path, body, message) => {
+  ])("is rejected with the choices: %s %s", async (method, path, body, message) => {
     const answer = await gateway.request(method, path, {
       body: body && JSON.stringify(body),
       headers: { "content-type": "application/json" },

@@ -150,7 +150,7 @@ describe("work on many deliveries", () => {
     expect(numbers).toEqual(Array.from({ length: 30 }, (_, n) => n));
   });
 
-  it("replays events to whoever had them, or to one subscription that wants them", async () => {
+  it("replays events to the subscriptions that had them, or to one subscription that wants them", async () => {
     const first = await subscribe();
     const second = await subscribe({ events: [first.type] });
     const ids = (await publish(first.type, 5)).toSorted();
@@ -364,7 +364,7 @@ describe("work on many deliveries", () => {
     ["/api/v1/dead-letters/purge", { id: "dlv_1", all: true, confirm: "purge" }, "id"],
     ["/api/v1/deliveries/cancel", {}, "filter"],
     ["/api/v1/deliveries/cancel", { filter: { source: "a" } }, "filter.source"],
-  ])("refuses at %s what cannot be meant: %j", async (path, body, field) => {
+  ])("rejects at %s what cannot be meant: %j", async (path, body, field) => {
     const before = (await gateway.get("/api/v1/replays?limit=500")).text;
     const answer = await gateway.post(path, body);
     expect([answer.status, answer.json]).toMatchObject([422, { code: "invalid_field", field }]);

@@ -94,7 +94,7 @@ describe("resuming a subscription", () => {
     expect((await resume(subscription, { held: "skip" })).json).toMatchObject({ skipped_deliveries: 0 });
   });
 
-  it.each([{ held: "drop" }, { held: null }, { hold: "skip" }, []])("refuses %j and changes nothing", async (body) => {
+  it.each([{ held: "drop" }, { held: null }, { hold: "skip" }, []])("rejects %j and changes nothing", async (body) => {
     const { subscription } = await pausedWith(1);
     const { status, json } = await resume(subscription, body);
     expect([status, json["code"]]).toEqual([422, "invalid_field"]);

@@ -70,7 +70,7 @@ describe("the generated client", () => {
     expect(world.proxy.requests[0]).toMatchObject({ path: "/webhook/shop/a%20b/c", body: '{"n": 1}' });
   });
 
-  it("refuses an id that would lead elsewhere", () => {
+  it("rejects an id that would lead elsewhere", () => {
     for (const id of ["", ".", ".."]) expect(() => world.posthorn.events.get(id)).toThrow(/cannot be part of a path/);
   });
 });
@@ -154,7 +154,7 @@ describe("what is sent again", () => {
     body: JSON.stringify({ code, status, title: "t", detail: "d" }),
   });
 
-  it("is what was refused for now, after the time that the gateway asks for", async () => {
+  it("is what was rejected for now, after the time that the gateway asks for", async () => {
     world.proxy.doWith((_, index) => (index < 2 ? refusal("overloaded", 503, "0") : "pass"));
     const made = await newSubscription();
     expect(world.proxy.requests).toHaveLength(3);

@@ -49,7 +49,7 @@ describe("an event that is published", () => {
     expect(String((JSON.parse(exact) as { n: number }).n)).not.toBe("98765432109876543210");
   });
 
-  it("is refused with a number that has lost digits already", async () => {
+  it("is rejected with a number that has lost digits already", async () => {
     // oxlint would say the same of a literal.
     const payload = { n: Number("12345678901234567890") };
     await expect(world.posthorn.events.publish({ event_type: freshName("sdk.t"), payload })).rejects.toThrow(
@@ -136,7 +136,7 @@ describe("many events", () => {
     expect(await eventsOf(event_type)).toHaveLength(20);
   });
 
-  it("are tried again one by one where only some were refused for now", async () => {
+  it("are tried again one by one where only some were rejected for now", async () => {
     const refused = { code: "too_many_requests", status: 429, title: "t", detail: "d" };
     const taken = { event_id: "a", deliveries: 0, duplicate: false };
     const answer = (events: object[]) => ({ status: 202, body: JSON.stringify({ events }) });

@@ -90,7 +90,7 @@ describe("searching events", () => {
     ["cursor", "cursor=x"],
     ["limit", "limit=0"],
     ["colour", "colour=red"],
-  ])("refuses a bad %s: %s", async (field, query) => {
+  ])("rejects a bad %s: %s", async (field, query) => {
     for (const path of ["events", "events/export"]) {
       if (path !== "events" && ["cursor", "limit"].includes(field)) continue;
       const { status, json } = await gateway.get(`/api/v1/${path}?${query}`);

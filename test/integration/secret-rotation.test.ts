@@ -27,7 +27,7 @@ const overlapEnd = (gateway: TestGateway, id: string) =>
   gateway.get(pathOf(id, "secret")).then(({ json }) => json["overlap_ends_at"]);
 
 describe("a rotation", () => {
-  it("leaves no delivery that the official libraries would refuse, before, during and after", async () => {
+  it("leaves no delivery that the official libraries would reject, before, during and after", async () => {
     const both = await openBoth();
     const { gateway, sink } = both;
     const { id, secret: old } = await gateway.subscribe({ name: "orders", url: sink.url });
@@ -211,7 +211,7 @@ subscriptions:
     expect(await shown()).toBe(other);
   });
 
-  it("refuses what it cannot do, and changes nothing", async () => {
+  it("rejects what it cannot do, and changes nothing", async () => {
     const { gateway, sink } = await openBoth();
     const { id, secret } = await gateway.subscribe({ name: "orders", url: sink.url });
     const bad: [body: object, field: string][] = [
@@ -232,7 +232,7 @@ subscriptions:
     expect((await gateway.get(pathOf(id, "secret"))).json["secrets"]).toMatchObject([{ secret, state: "current" }]);
   });
 
-  it("is refused where there is nothing to rotate, to confirm or to retire", async () => {
+  it("is rejected where there is nothing to rotate, to confirm or to retire", async () => {
     const { gateway, sink } = await openBoth();
     const { id, secret } = await gateway.subscribe({ name: "orders", url: sink.url });
     const again = await gateway.post(pathOf(id, "rotate-secret"), { secret });
@@ -258,7 +258,7 @@ subscriptions:
 });
 
 describe("webhook.secret_rotating", () => {
-  it("reaches whoever asks for it by name in the same tenant, and names no secret", async () => {
+  it("reaches subscriptions that ask for it by name in the same tenant, and names no secret", async () => {
     const { gateway, sink } = await openBoth();
     const everything = await openSinkServer();
     onTestFinished(() => everything.close());

@@ -63,7 +63,7 @@ describe("signing in", () => {
     }
   });
 
-  it("refuses wrong keys, keys that cannot read, and both or neither of key and token", async () => {
+  it("rejects wrong keys, keys that cannot read, and both or neither of key and token", async () => {
     expect(await signIn({ key: "phk_wrong" })).toMatchObject({ status: 401 });
     const publisher = await gateway.createKey(["publish"]);
     expect((await signIn({ key: publisher })).json).toMatchObject({ status: 403, code: "forbidden" });
@@ -130,7 +130,7 @@ describe("a request with the cookie that changes something", () => {
     expect((await from({ origin: gateway.url })).status).toBeLessThan(300);
   });
 
-  it("is refused from everywhere else, while one with a key needs no origin", async () => {
+  it("is rejected from everywhere else, while one with a key needs no origin", async () => {
     for (const headers of [
       {},
       { origin: "https://evil.example" },
@@ -147,7 +147,7 @@ describe("a request with the cookie that changes something", () => {
     expect((await signIn({ key: ADMIN_KEY }, { origin: "https://evil.example" })).status).toBe(403);
   });
 
-  it("is refused on the fast route for events too", async () => {
+  it("is rejected on the fast route for events too", async () => {
     const cookie = cookieOf(await signIn({ key: ADMIN_KEY }));
     const body = JSON.stringify({ event_type: "a.b", payload: {} });
     const send = (headers: object) =>

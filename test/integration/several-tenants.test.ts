@@ -64,7 +64,7 @@ describe("an operator's subscription for several tenants", () => {
     await gateway.reload(YAML);
   });
 
-  it("is refused for a bound key, in a tenant's name, as a forward, and for one that is a tenant's", async () => {
+  it("is rejected for a bound key, in a tenant's name, as a forward, and for one that is a tenant's", async () => {
     const wanted = { name: "bus", url: sink.url, events: ["*"], tenants: "*" };
     const bound = await tenants.acme.post("/api/v1/subscriptions", wanted);
     expect([bound.status, bound.json["detail"]]).toEqual([

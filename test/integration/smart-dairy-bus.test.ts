@@ -183,7 +183,7 @@ describe("the dairy's bus", () => {
     });
     await channel.waitForConfirms();
     const countParked = async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"];
-    await until(async () => (await gateway.refused("bus")).length === 1, undefined, "the refusal");
+    await until(async () => (await gateway.rejected("bus")).length === 1, undefined, "the refusal");
     expect(await countParked()).toBe(0);
     // Those behind it do not wait for it.
     await publish(WRITTEN);
@@ -209,7 +209,7 @@ describe("the dairy's bus", () => {
     });
     await channel.waitForConfirms();
     const countParked = async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"];
-    const countReceived = async () => (await gateway.refused("bus")).length;
+    const countReceived = async () => (await gateway.rejected("bus")).length;
     await until(async () => (await countReceived()) === 1, undefined, "the refusal");
     expect(await countParked()).toBe(0);
     // Given back, it would be received a second time.

@@ -211,7 +211,7 @@ describe("registering", () => {
     ["without a token", { accessToken: undefined }, "SMARTSHEET_ACCESS_TOKEN"],
     ["without a public address", { publicUrl: undefined }, "POSTHORN_PUBLIC_URL"],
     ["without a manifest", { manifest: undefined }, "manifest"],
-  ])("is refused %s", async (_, change, named) => {
+  ])("is rejected %s", async (_, change, named) => {
     const opened = await open(change);
     await expect(opened.admin.register("smartsheet")).rejects.toMatchObject({
       code: "conflict",
@@ -220,7 +220,7 @@ describe("registering", () => {
     opened.close();
   });
 
-  it("is refused for what is no such source or sheet", async () => {
+  it("is rejected for what is no such source or sheet", async () => {
     const opened = await open();
     await expect(opened.admin.register("other")).rejects.toMatchObject({ code: "not_found" });
     await expect(opened.admin.register("smartsheet", ["1"])).rejects.toMatchObject({ field: "sheet_ids" });

@@ -68,7 +68,7 @@ describe("the client of Smartsheet", () => {
     expect(server.requests).toHaveLength(5);
   });
 
-  it("does not try again what is refused, and never shows the token", async () => {
+  it("does not try again what is rejected, and never shows the token", async () => {
     const refused = connect({ accessToken: "wrong-token" }).listWebhooks();
     await expect(refused).rejects.toMatchObject({
       code: "smartsheet_failed",

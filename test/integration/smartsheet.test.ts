@@ -206,12 +206,12 @@ describe("a Smartsheet source", () => {
     const body = build();
     const { status, json } = await send(body);
     expect([status, json]).toEqual([200, { status: "ignored", cause }]);
-    await until(async () => (await gateway.refused("sheets"))[0]?.cause === cause);
-    expect((await gateway.refused("sheets"))[0]).toMatchObject({ outcome: "ignored" });
+    await until(async () => (await gateway.rejected("sheets"))[0]?.cause === cause);
+    expect((await gateway.rejected("sheets"))[0]).toMatchObject({ outcome: "ignored" });
   });
 
   // shows: A11
-  it("refuses what is not signed, or not JSON, in words", async () => {
+  it("rejects what is not signed, or not JSON, in words", async () => {
     const body = callback(`"events":[${row(5)}]`);
     for (const answer of [await gateway.webhook("sheets", body), await send(body, "sheets", "wrong")]) {
       expect([answer.status, answer.json["code"]]).toEqual([401, "bad_signature"]);
@@ -249,7 +249,7 @@ describe("a Smartsheet source", () => {
     expect(archive.requests.filter(about)).toEqual([]);
     expect(archive.requests.length).toBeGreaterThan(0);
     expect((await eventsOf()).filter((event) => String(event["event_type"]).includes("status"))).toEqual([]);
-    const ignored = (await gateway.refused("sheets")).filter(({ cause }) => cause === "webhook_status");
+    const ignored = (await gateway.rejected("sheets")).filter(({ cause }) => cause === "webhook_status");
     expect(ignored).toHaveLength(2);
   });
 
@@ -271,7 +271,7 @@ describe("a Smartsheet source", () => {
     await others;
   });
 
-  it("is refused with options or a manifest that it cannot have, and never reads a file for the API", async () => {
+  it("is rejected with options or a manifest that it cannot have, and never reads a file for the API", async () => {
     const make = (settings: object) =>
       gateway.post("/api/v1/sources", { name: "new", kind: "smartsheet", ...settings });
     for (const [settings, field] of [

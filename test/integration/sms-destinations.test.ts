@@ -96,7 +96,7 @@ describe("SMS by Twilio", () => {
     [400, 21_211, "The 'To' number is not a valid phone number."],
     [400, 21_610, "Attempt to send to unsubscribed recipient"],
     [401, 20_003, "Authenticate"],
-  ])("takes %i with the code %i for a refusal, and says why", async (status, code, message) => {
+  ])("takes %i with the code %i for a rejection, and says why", async (status, code, message) => {
     sink.answerWith(refusal(status, code, message));
     await subscribe(twilio());
     const dead = await ended(await publish({ number: 1 }));
@@ -123,7 +123,7 @@ describe("SMS by Twilio", () => {
     expect((await ended(eventId)).status).toBe("delivered");
   });
 
-  it("takes an answer with an error in its body for a refusal", async () => {
+  it("takes an answer with an error in its body for a rejection", async () => {
     const body = JSON.stringify({ sid: "SM2", status: "failed", error_code: 30_006, error_message: "Landline" });
     sink.answerWith({ status: 201, body });
     await subscribe(twilio());
@@ -173,7 +173,7 @@ describe("SMS by any other gateway", () => {
     expect(sink.requests[0]?.body.toString()).toBe(expected);
   });
 
-  it("warns whoever does not say what the gateway answers when it has accepted a message", async () => {
+  it("warns when the settings do not say what the gateway answers when it has accepted a message", async () => {
     const warningsOf = async (destination: object, name: string) => {
       const input = { name, kind: "sms", events: ["order.*"], destination };
       return (await gateway.post("/api/v1/subscriptions", input)).json["warnings"];
@@ -315,13 +315,13 @@ describe("settings of the kind sms", () => {
     ["an unknown filter", { text: "{{ data.x | shout }}" }, "destination.text"],
     ["a host by a template", { gateway: "generic-http", url: "https://{{ data.host }}/x" }, "destination.account_sid"],
     ["a gateway that nobody knows", { gateway: "pigeon" }, "destination.gateway"],
-  ])("refuses %s with 422 and names the field", async (_, wrong, field) => {
+  ])("rejects %s with 422 and names the field", async (_, wrong, field) => {
     const input = { name: "sms", kind: "sms", events: ["order.*"], destination: { ...twilio(), ...wrong } };
     const { status, json } = await gateway.post("/api/v1/subscriptions", input);
     expect([status, json["field"]]).toEqual([422, field]);
   });
 
-  it("refuses a pointer that is none, a host by a template, and addresses that are not allowed", async () => {
+  it("rejects a pointer that is none, a host by a template, and addresses that are not allowed", async () => {
     const make = async (change: object) => {
       const input = { name: "sms", kind: "sms", events: ["order.*"], destination: { ...generic(), ...change } };
       const { status, json } = await gateway.post("/api/v1/subscriptions", input);

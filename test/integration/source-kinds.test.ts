@@ -48,8 +48,8 @@ describe("a source of a kind", () => {
 
   const eventOf = (answer: Answer) => gateway.event(String(answer.json["event_id"]));
   const logged = async (source: string, cause: string) => {
-    await until(async () => (await gateway.refused(source)).some((one) => one.cause === cause));
-    return (await gateway.refused(source)).filter((one) => one.cause === cause);
+    await until(async () => (await gateway.rejected(source)).some((one) => one.cause === cause));
+    return (await gateway.rejected(source)).filter((one) => one.cause === cause);
   };
 
   it("takes what is signed with any live secret and answers 200, with type, key and time as its kind says", async () => {
@@ -67,7 +67,7 @@ describe("a source of a kind", () => {
     expect([again.status, again.json]).toEqual([200, { status: "duplicate", event_id: answer.json["event_id"] }]);
   });
 
-  it("refuses a wrong signature with 401 before it looks at the body, and logs it without the secret", async () => {
+  it("rejects a wrong signature with 401 before it looks at the body, and logs it without the secret", async () => {
     const refused = await gateway.webhook("signed", "{broken", signSample("wrong", Date.now(), "{broken"));
     expect([refused.status, refused.json["code"]]).toEqual([401, "bad_signature"]);
     const stale = await send("signed", {}, { at: Date.now() - 3_600_000 });
@@ -185,7 +185,7 @@ describe("a declared source", () => {
     ["{ name: a, kind: sample }", /secrets: a source of the kind sample verifies with a secret/],
     ["{ name: a, kind: sample, secrets: [secret-0123456789], options: { strikt: true } }", /options/],
     ["{ name: a, options: { any: 1 } }", /options\.any: the kind generic has no options/],
-  ])("%s is refused with the reason, and nothing of the file is taken over", async (source, reason) => {
+  ])("%s is rejected with the reason, and nothing of the file is taken over", async (source, reason) => {
     const reloaded = gateway.reload(`event_types: [{ name: new.type }]\nsources: [{ name: b }, ${source}]`);
     await expect(reloaded).rejects.toMatchObject({ code: "config_invalid", message: expect.stringMatching(reason) });
     expect((await gateway.get("/api/v1/event-types")).json["data"]).toEqual([]);

@@ -25,7 +25,7 @@ describe("the target of a source that takes from a queue", () => {
   const makeSource = (target: string, more?: object) => gateway.post("/api/v1/sources", sourceTo(target, more));
 
   // shows: Q32
-  it("is refused when it is not there, with the nearest name", async () => {
+  it("is rejected when it is not there, with the nearest name", async () => {
     await makeSubscription(HOME);
     expect(await makeSource("hoem")).toMatchObject({
       status: 422,

@@ -37,8 +37,8 @@ function signed(source: string, secret: string, body = "{}"): Promise<Answer> {
 }
 
 const loggedOnce = async (source: string) => {
-  await until(async () => (await gateway.refused(source)).length === 1);
-  return (await gateway.refused(source))[0] as { id: string } & Record<string, unknown>;
+  await until(async () => (await gateway.rejected(source)).length === 1);
+  return (await gateway.rejected(source))[0] as { id: string } & Record<string, unknown>;
 };
 
 describe("kinds of sources", () => {
@@ -191,7 +191,7 @@ describe("sources by API", () => {
       const answer = await gateway.webhook("gated", "{}", headers);
       expect([headers, answer.status, answer.json["code"]]).toEqual([headers, status, code]);
     }
-    await until(async () => (await gateway.refused("gated")).length === 7);
+    await until(async () => (await gateway.rejected("gated")).length === 7);
     const causes = async (query: string) =>
       ((await send("GET", `/gated/requests?${query}`)).json["data"] as { cause: string }[]).map(({ cause }) => cause);
     expect(await causes("cause=address_not_allowed")).toHaveLength(3);
@@ -340,14 +340,14 @@ describe("sources by API", () => {
     [{ name: "x", tenant_id: "a\0" }, "tenant_id"],
     [{ name: "x", id_from: "somewhere" }, "id_from"],
     [{ name: "x", unknown: 1 }, "unknown"],
-  ])("refuse %j and name the field", async (input, field) => {
+  ])("reject %j and name the field", async (input, field) => {
     const answer = await send("POST", "", input);
     expect([answer.status, answer.json["code"], answer.json["field"]]).toEqual([422, "invalid_field", field]);
     expect((await send("GET", "/x")).status).toBe(404);
   });
 });
 
-describe("a request that was ignored or refused", () => {
+describe("a request that was ignored or rejected", () => {
   it.each([
     ["before its body was read", "gone-wrong", { allowed_ips: ["192.0.2.1/32"] }, "address_not_allowed"],
     ["for what is in it", "went-wrong", { content_types: ["application/json"] }, "unreadable_body"],
@@ -386,7 +386,7 @@ describe("a request that was ignored or refused", () => {
     expect((await gateway.get(`/api/v1/requests/${id}`)).json).toMatchObject({ replay_event_ids: [eventId] });
     // What the sender repeats by itself is known.
     expect((await gateway.webhook("repaired", '{"id":9007199254740993}')).json["status"]).toBe("duplicate");
-    await until(async () => (await gateway.refused("repaired")).length === 2);
+    await until(async () => (await gateway.rejected("repaired")).length === 2);
   });
 
   it("is shown with the body that was kept of it, as text or in base64", async () => {
@@ -395,10 +395,10 @@ describe("a request that was ignored or refused", () => {
       ['{"id":9007199254740993}', { body: '{"id":9007199254740993}' }],
       [Buffer.from([0xff, 0x00]), { body_base64: "/wA=" }],
     ] as const) {
-      const before = (await gateway.refused("kept")).length;
+      const before = (await gateway.rejected("kept")).length;
       await gateway.webhook("kept", body, { "content-type": "application/octet-stream" });
-      await until(async () => (await gateway.refused("kept")).length > before);
-      const [latest] = await gateway.refused("kept");
+      await until(async () => (await gateway.rejected("kept")).length > before);
+      const [latest] = await gateway.rejected("kept");
       expect((await gateway.get(`/api/v1/requests/${latest?.id}`)).json).toMatchObject(shown);
       expect(latest).not.toHaveProperty(Object.keys(shown)[0] as string);
     }
@@ -415,7 +415,7 @@ describe("a request that was ignored or refused", () => {
     expect(await gateway.event(second)).toMatchObject({ event_type: "sample.sold", payload: { id: 2 } });
   });
 
-  it("is refused again while it is still wrong, and 409 where its body was not kept or it was accepted", async () => {
+  it("is rejected again while it is still wrong, and 409 where its body was not kept or it was accepted", async () => {
     await gateway.webhook("wronged", "{broken");
     const { id } = await loggedOnce("wronged");
     expect((await gateway.post(`/api/v1/requests/${id}/replay`)).json["code"]).toBe("unreadable_body");

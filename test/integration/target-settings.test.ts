@@ -89,7 +89,7 @@ describe("targets by API", () => {
     expect((await gateway.get(`${PATH}/declared`)).json).toMatchObject({ managed_by: "config", batch_size: 32 });
   });
 
-  it("are refused with a reason when they make no sense", async () => {
+  it("are rejected with a reason when they make no sense", async () => {
     const bad = [
       { name: "n8n" },
       { name: "Home" },

@@ -228,7 +228,7 @@ describe("a subscription with a health check of its own", () => {
     [{ health_url: "https://user:secret@example.com/" }, "health_url"],
     [{ target: "home", health_url: "https://example.com/health" }, "health_url"],
     [{ target: "n8n", headers: { "User-Agent": "my-bot" } }, "headers.User-Agent"],
-  ])("is refused with %j, and nothing is stored", async (wrong, field) => {
+  ])("is rejected with %j, and nothing is stored", async (wrong, field) => {
     const body = { name: "wrong", url: "https://example.com/hook", events: ["*"], ...wrong };
     expect(await strict.post("/api/v1/subscriptions", body)).toMatchObject({
       status: 422,
@@ -237,7 +237,7 @@ describe("a subscription with a health check of its own", () => {
     expect((await strict.get("/api/v1/subscriptions")).json["data"]).toEqual([]);
   });
 
-  it("is not found by others, and a mode that is none is refused", async () => {
+  it("is not found by others, and a mode that is none is rejected", async () => {
     const gateway = await openGateway();
     await gateway.subscribe({ name: "mine", tenant_id: "a", url: "https://example.com/" });
     await gateway.subscribe({ name: "mine", tenant_id: "b", url: "https://example.com/" });

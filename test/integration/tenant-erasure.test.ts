@@ -297,7 +297,7 @@ describe("the erasure of a tenant", () => {
     expect((await gateway.publish({ event_type: "a.b", tenant_id, payload: {} })).status).toBeLessThan(300);
   });
 
-  it("goes on after a stop, and is refused for default, for what the file declares and for nobody", async () => {
+  it("goes on after a stop, and is rejected for default, for what the file declares and for nobody", async () => {
     const { gateway, sinkUrl } = await open();
     await fill(gateway, sinkUrl);
     const erase = (id: string) => gateway.post(`/api/v1/tenants/${id}/erase`, { confirm: id });

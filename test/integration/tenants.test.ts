@@ -88,7 +88,7 @@ describe("tenants", () => {
     expect([unknown.status, unknown.json["field"]]).toEqual([422, "id"]);
   });
 
-  it("refuse what is not valid, name the field, and store nothing", async () => {
+  it("reject what is not valid, name the field, and store nothing", async () => {
     const wrong: [object, string][] = [
       [{}, "id"],
       [{ id: "Upper" }, "id"],
@@ -180,7 +180,7 @@ describe("declared tenants", () => {
     await gateway.close();
   });
 
-  it("are refused with their place when an id comes twice or a field is wrong", async () => {
+  it("are rejected with their place when an id comes twice or a field is wrong", async () => {
     const start = (yaml: string) => startTestGateway({ yaml });
     await expect(start("tenants: [{ id: a }, { id: a }]")).rejects.toThrow(/tenants\[1\]\.id.*same id/);
     await expect(start("tenants: [{ id: A }]")).rejects.toThrow(/tenants\[0\]\.id/);

@@ -200,7 +200,7 @@ describe("trying out", () => {
     expect((await tryOut(endpoint, "<a/>", XML_TYPE)).json).toMatchObject({ valid: false });
     expect((await tryOut(fresh(), "{}")).json).toMatchObject({ valid: true, validation: null });
     expect(rowsOf(await gateway.get(`/api/v1/events?source=${endpoint}`))).toEqual([]);
-    expect(await gateway.refused(endpoint)).toEqual([]);
+    expect(await gateway.rejected(endpoint)).toEqual([]);
   });
 
   it("takes a document that is not in force in an envelope", async () => {
@@ -276,7 +276,7 @@ describe("bad input", () => {
       /schemaLocation/,
     ],
     ["is XML deeper than 32", elements(33), /nested more than 32 levels/],
-  ])("is refused with 422 when the document %s, and the one before stays", async (_, document, reason) => {
+  ])("is rejected with 422 when the document %s, and the one before stays", async (_, document, reason) => {
     const isXml = typeof document === "string" && document.startsWith("<");
     const endpoint = fresh();
     await put(endpoint, isXml ? XSD : { title: "before" }, isXml ? XML_TYPE : JSON_TYPE);
@@ -293,12 +293,12 @@ describe("bad input", () => {
     ["XML that is not well-formed", "<a>", XML_TYPE],
     ["XML with a document type", `<!DOCTYPE a [<!ENTITY x "y">]>${XSD}`, XML_TYPE],
     ["XML with an external entity", `<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>`, XML_TYPE],
-  ])("is refused with 400 when it is %s", async (_, body, type) => {
+  ])("is rejected with 400 when it is %s", async (_, body, type) => {
     const { json } = await put(fresh(), body, type);
     expect(json).toMatchObject({ status: 400, code: "unreadable_body" });
   });
 
-  it("is refused with 400 when a webhook has a document type, whatever the validation", async () => {
+  it("is rejected with 400 when a webhook has a document type, whatever the validation", async () => {
     const endpoint = fresh();
     await put(endpoint, XSD, XML_TYPE);
     const body = '<!DOCTYPE o [<!ENTITY x SYSTEM "file:///etc/passwd">]><o>&x;</o>';
@@ -306,7 +306,7 @@ describe("bad input", () => {
   });
 
   it.each([".orders", "a..b", "a.", "-a", "a".repeat(65), "..%2fa", "%00", "a%20b"])(
-    "is refused with 400 when %s is to be an endpoint",
+    "is rejected with 400 when %s is to be an endpoint",
     async (name) => {
       for (const answer of [
         await put(name, {}),
@@ -321,7 +321,7 @@ describe("bad input", () => {
     },
   );
 
-  it("is refused when it is of no kind that is known, or larger than anything", async () => {
+  it("is rejected when it is of no kind that is known, or larger than anything", async () => {
     expect((await put(fresh(), "a=b", "application/x-www-form-urlencoded")).status).toBe(415);
     expect((await put(fresh(), `"${"x".repeat(1_100_000)}"`)).status).toBe(413);
   });

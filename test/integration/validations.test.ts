@@ -36,7 +36,7 @@ const xml = (endpoint: string, body: string) => gateway.webhook(endpoint, body, 
 
 describe("a validation", () => {
   // shows: B13, B28, B39
-  it("lets through what conforms, and refuses the rest with every failing path", async () => {
+  it("lets through what conforms, and rejects the rest with every failing path", async () => {
     const endpoint = fresh();
     const { status, json } = await put(endpoint, ORDER);
     expect([status, json]).toEqual([200, { status: "validation_updated", endpoint }]);
@@ -55,15 +55,15 @@ describe("a validation", () => {
   });
 
   // shows: B4, B25
-  it("keeps what it refuses out of the queue, and in the log of requests with the cause", async () => {
+  it("keeps what it rejects out of the queue, and in the log of requests with the cause", async () => {
     const endpoint = fresh();
     await put(endpoint, ORDER);
     await gateway.subscribe({ name: endpoint, url: sink.url, events: [`webhook.${endpoint}`] });
     await gateway.webhook(endpoint, '{"id":1}');
     await gateway.webhook(endpoint, "{broken");
     expect((await gateway.webhook(endpoint, '{"id":7,"total":1}')).json).toMatchObject({ deliveries: 1 });
-    await until(async () => (await gateway.refused(endpoint)).length === 2);
-    const causes = (await gateway.refused(endpoint)).map(({ cause, outcome }) => `${outcome} ${cause}`);
+    await until(async () => (await gateway.rejected(endpoint)).length === 2);
+    const causes = (await gateway.rejected(endpoint)).map(({ cause, outcome }) => `${outcome} ${cause}`);
     expect(new Set(causes)).toEqual(new Set(["rejected unreadable_body", "rejected validation_failed"]));
     const [received] = await sink.received(1);
     expect(received?.body.toString()).toBe('{"id":7,"total":1}');
@@ -99,7 +99,7 @@ describe("a validation", () => {
     expect(shown.text).toBe(XSD);
   });
 
-  it("is chosen by the kind of the body where there are two, and refuses what it is not for", async () => {
+  it("is chosen by the kind of the body where there are two, and rejects what it is not for", async () => {
     const both = fresh();
     await put(both, ORDER);
     expect((await xml(both, "<order/>")).json).toMatchObject({
@@ -163,12 +163,12 @@ describe("the validation of default", () => {
 
 describe("strict mode", () => {
   // shows: B22, B23
-  it("refuses webhooks for which there is no validation", async () => {
+  it("rejects webhooks for which there is no validation", async () => {
     const strict = await startTestGateway({ yaml: "validation_mode: strict" });
     try {
       const refused = await strict.webhook("orders", "{}");
       expect(refused.json).toMatchObject({ status: 422, code: "validation_not_found", endpoint: "orders" });
-      await until(async () => (await strict.refused("orders")).some(({ cause }) => cause === "validation_not_found"));
+      await until(async () => (await strict.rejected("orders")).some(({ cause }) => cause === "validation_not_found"));
       const headers = { "content-type": "application/json" };
       await strict.request("PUT", "/validations/orders", { body: "{}", headers });
       expect((await strict.webhook("orders", "{}")).status).toBe(202);

@@ -162,10 +162,10 @@ describe("a secret", () => {
       await keep(gateway.request(method, `/api/v1/keys/${String(made["id"])}`, body));
     }
     await gateway.settled();
-    await until(async () => (await gateway.refused("hooks")).length === 2);
+    await until(async () => (await gateway.rejected("hooks")).length === 2);
 
     const [delivery] = await gateway.deliveries();
-    const [request] = await gateway.refused("hooks");
+    const [request] = await gateway.rejected("hooks");
     for (const path of [
       "/status",
       "/metrics",

@@ -26,7 +26,7 @@ describe("what the dashboard reads", () => {
     }
     await gateway.webhook("theirs", "{broken-by-victim");
     await gateway.webhook("ours", "{broken");
-    await until(async () => (await gateway.refused("theirs")).length + (await gateway.refused("ours")).length === 2);
+    await until(async () => (await gateway.rejected("theirs")).length + (await gateway.rejected("ours")).length === 2);
     await gateway.settled();
   });
   afterAll(() => Promise.all([gateway.close(), sink.close()]));

@@ -41,7 +41,7 @@ describe("a captured request that is sent again under another id", () => {
     expect((await push("open", body, "two")).json["status"]).toBe("queued");
   });
 
-  it("is ignored where the source refuses replays, whatever else of it is changed", async () => {
+  it("is ignored where the source rejects replays, whatever else of it is changed", async () => {
     const body = newBody();
     const first = await push("code", body, "first");
     expect(first.json["status"]).toBe("queued");
@@ -60,7 +60,7 @@ describe("a captured request that is sent again under another id", () => {
     expect((await push("code", newBody(), "other")).json["status"]).toBe("queued");
   });
 
-  it("is kept, and taken in by whoever knows that it is a new one", async () => {
+  it("is kept, and can be accepted by an operator who knows that it is a new one", async () => {
     const body = newBody();
     const first = await push("code", body, "real");
     await push("code", body, "also-real");

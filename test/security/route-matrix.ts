@@ -173,7 +173,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/requests/:id": {
     scope: "read",
     cases: async ({ client, source }) => {
-      const [refused] = await client.refused(source);
+      const [refused] = await client.rejected(source);
       return [at(404, `/api/v1/requests/${refused?.id}`)];
     },
   },

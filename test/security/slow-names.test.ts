@@ -72,7 +72,7 @@ describe("destinations whose names never resolve", () => {
 });
 
 describe("a name that is bound anew", () => {
-  it("is judged at each connection, also while its first answer is kept", async () => {
+  it("is checked at each connection, also while its first answer is kept", async () => {
     const sink = await openSinkServer({ answer: { status: 200, headers: { connection: "close" } } });
     const dns = await openDnsServer(() => ({ addresses: ["127.0.0.1"], ttlS: 0 }));
     const clock = createSystemClock();

@@ -85,7 +85,7 @@ describe("what must not be reached", () => {
   const postVector = (client: HttpClient, { url, answer = [] }: SsrfVector) => post(client, url, answer);
   const fresh = (from: number) => proxy.asked.slice(from).map(({ authority }) => authority);
 
-  it("is refused in every spelling, directly and through a proxy, and public destinations are not", async () => {
+  it("is rejected in every spelling, directly and through a proxy, and public destinations are not", async () => {
     const { refused, publicControls } = corpus;
     const passed: string[] = [];
     const [direct, proxied] = [openClient(), openClient(through())];
@@ -120,7 +120,7 @@ describe("what must not be reached", () => {
     expect(new Set(begun)).toEqual(new Set([proxy, canary].map(({ port }) => `127.0.0.1 ${port}`)));
   });
 
-  it("is refused already when a subscription is made, as far as the URL tells", () => {
+  it("is rejected already when a subscription is made, as far as the URL tells", () => {
     const rules = { guard: closed, allowHttp: true };
     const told = corpus.refused.filter(({ kind }) => kind !== "dns" && kind !== "mixed");
     const accepted = told.filter(({ url }) => {

@@ -82,7 +82,7 @@ async function createVictim(): Promise<Victim> {
   const { client } = callers.find(({ scope }) => scope === "admin") as Caller;
   await client.post("/api/v1/sources", { name: source });
   await gateway.webhook(source, "{broken");
-  await until(async () => (await client.refused(source)).length === 1);
+  await until(async () => (await client.rejected(source)).length === 1);
   return { client, operator: gateway, tenant, source, sinkUrl: sink.url, callers };
 }
 

@@ -20,9 +20,9 @@ describe("a key that is bound to one tenant", () => {
     await owner.publish({ event_type: "their.event", payload: { private: "victim-data" }, event_id: ids.event });
     await gateway.webhook("theirs", "{broken");
     await until(async () => (await owner.deadLetters()).length === 1);
-    await until(async () => (await owner.refused("theirs")).length === 1);
+    await until(async () => (await owner.rejected("theirs")).length === 1);
     ids.delivery = (await owner.deliveries())[0]?.id ?? "";
-    ids.request = (await owner.refused("theirs"))[0]?.id ?? "";
+    ids.request = (await owner.rejected("theirs"))[0]?.id ?? "";
   });
   afterAll(() => Promise.all([gateway.close(), sink.close()]));
 
@@ -105,12 +105,12 @@ describe("a key that is bound to one tenant", () => {
     await gateway.reload(own);
     const accepted = (await gateway.webhook("moved", '{"private":"victim-data"}')).json["event_id"];
     await gateway.webhook("moved", "{victim");
-    await until(async () => (await gateway.refused("moved")).length === 1);
-    const refused = (await gateway.refused("moved"))[0]?.id;
+    await until(async () => (await gateway.rejected("moved")).length === 1);
+    const refused = (await gateway.rejected("moved"))[0]?.id;
     await gateway.reload(own.replace("victim", "stranger"));
     await gateway.webhook("moved", "{mine");
-    await until(async () => (await gateway.refused("moved")).length === 2);
-    expect(await stranger.refused("moved")).toHaveLength(1);
+    await until(async () => (await gateway.rejected("moved")).length === 2);
+    expect(await stranger.rejected("moved")).toHaveLength(1);
     for (const id of [refused, String(accepted).replace("evt_", "req_")]) {
       expect((await stranger.get(`/api/v1/requests/${id}`)).status).toBe(404);
       expect((await gateway.get(`/api/v1/requests/${id}`)).status).toBe(200);

@@ -40,7 +40,7 @@ const CASES: Case[] = [
 ];
 
 describe("a secret that can be guessed", () => {
-  it("is refused by name wherever one can be given, and never said back", async () => {
+  it("is rejected by name wherever one can be given, and never said back", async () => {
     await gateway.post(PATH, { name: "good", kind: "github", secrets: [GOOD] });
     for (const [input, field] of CASES) {
       const made = await send("POST", "", { name: "weak", ...input });
@@ -53,7 +53,7 @@ describe("a secret that can be guessed", () => {
     expect((await gateway.get(`${PATH}/weak`)).status).toBe(404);
   });
 
-  it("is refused by PATCH and by a rotation, also when only the encoding changes", async () => {
+  it("is rejected by PATCH and by a rotation, also when only the encoding changes", async () => {
     await gateway.post(PATH, { name: "turned", kind: "hmac", secrets: [GOOD_HEX], options: HEX });
     for (const secret of [...NO_HEX, ...NO_SECRETS]) {
       const changed = await send("PATCH", "/turned", { secrets: [secret] });

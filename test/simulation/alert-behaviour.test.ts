@@ -291,7 +291,7 @@ describe("the message of an end", () => {
 });
 
 describe("a mute of a cause that the alert does not have", () => {
-  it("is refused, and the causes that it has are named", async () => {
+  it("is rejected, and the causes that it has are named", async () => {
     const world = await open();
     disable(world, "one", "two");
     await world.pass(MINUTE_MS);

@@ -122,7 +122,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
         if (isGatewayEventType(delivery.event.type)) return;
         const isSuccess = settlement.attempt.result === "success";
         const isRetry = delivery.attemptCount > 0;
-        windows.now?.note(subscription.seq, { durationMs: report.durationMs, isSuccess, isRetry });
+        windows.now?.record(subscription.seq, { durationMs: report.durationMs, isSuccess, isRetry });
       },
     });
     const { clock, subscriptions, accept, plan } = gateway;

@@ -17,7 +17,7 @@ export interface ApiClient {
   deliveryOf(eventId: string): Promise<ShownDelivery>;
   deliveries(query?: string): Promise<readonly ShownDelivery[]>;
   deadLetters(query?: string): Promise<readonly ShownDelivery[]>;
-  refused(source: string): Promise<readonly ShownRequest[]>;
+  rejected(source: string): Promise<readonly ShownRequest[]>;
   /** Resolves when every delivery has ended; rejects after some time. */
   settled(withinMs?: number): Promise<void>;
 }
@@ -136,7 +136,7 @@ export function createApiClient(gateway: { url: () => string }, key: string | un
     },
     deliveries: (query = "") => list(`/api/v1/deliveries?limit=500&${query}`),
     deadLetters: (query = "") => list(`/api/v1/dead-letters?limit=500&${query}`),
-    refused: (source) => list(`/api/v1/sources/${source}/requests?limit=500`),
+    rejected: (source) => list(`/api/v1/sources/${source}/requests?limit=500`),
     async settled(withinMs = PATIENCE_MS) {
       await until(async () => (await shown<{ queue_length: number }>("/status")).queue_length === 0, withinMs);
     },

@@ -162,15 +162,15 @@ async function newIgnoredRequest({ client }: Owner): Promise<string> {
   const name = fresh("ignoring");
   await client.post("/api/v1/sources", { name, only: ["nothing.at.all"] });
   await client.webhook(name, '{"private":1}');
-  await until(async () => (await client.refused(name)).length === 1);
-  const [ignored] = await client.refused(name);
+  await until(async () => (await client.rejected(name)).length === 1);
+  const [ignored] = await client.rejected(name);
   const body = JSON.stringify({ only: null });
   await client.request("PATCH", `/api/v1/sources/${name}`, { body, headers: { "content-type": "application/json" } });
   return String(ignored?.id);
 }
 
 async function findRefusedRequest({ client, source }: Owner): Promise<string> {
-  const [refused] = await client.refused(source);
+  const [refused] = await client.rejected(source);
   return String(refused?.id);
 }
 

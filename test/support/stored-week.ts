@@ -87,7 +87,7 @@ async function storeBatch(
   const collector = createAttemptCollector();
   const stored = events.map((event) => {
     const { number, receivedAt } = event;
-    collector.noteEvent(receivedAt);
+    collector.recordEvent(receivedAt);
     const wanting = lanes.filter((lane) => lane.tenantId === event.tenantId && lane.wants(event));
     const ends = wanting.map((lane) => ({ seq: lane.seq, end: lane.endOf?.(event) ?? "delivered" }));
     const deliveries = ends.map(({ seq, end }) => newDelivery(seq, { claim: end !== "open" }));
@@ -97,7 +97,7 @@ async function storeBatch(
     const result = await written;
     if (result.kind !== "stored") throw new Error(`event ${number} was not stored but ${result.kind}`);
     const ended = ends.filter(({ end }) => end !== "open");
-    for (const { seq, end } of ended) collector.note(seq, durationOf(number, seq), end === "delivered", receivedAt);
+    for (const { seq, end } of ended) collector.record(seq, durationOf(number, seq), end === "delivered", receivedAt);
     await Promise.all(
       ended.map(({ seq, end }) => settle(store, toSettlement(result.eventSeq, seq, end, number, receivedAt))),
     );

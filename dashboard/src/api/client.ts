@@ -2,7 +2,7 @@ import { PosthornApiError, PosthornConnectionError } from "../../../sdk/src/clie
 import { withQuery } from "../../../sdk/src/client/path.ts";
 import { type Answered, createTransport } from "../../../sdk/src/client/transport.ts";
 import { findPortalToken, isPortal } from "../session/portal-token.ts";
-import { noteReachable } from "./reachability.ts";
+import { recordReachable } from "./reachability.ts";
 
 export interface PayloadError {
   /** A JSON Pointer. */
@@ -56,7 +56,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Whoever waits for a page leaves it when it takes too long. */
+/** A reader leaves a page that takes too long. */
 const TIMEOUT_MS = 600_000;
 const token = findPortalToken();
 
@@ -83,7 +83,7 @@ export async function request(method: string, path: string, options: RequestOpti
   const answer = await transport.send(sent, { signal }).catch((error: unknown) => {
     throw explain(error);
   });
-  noteReachable(true);
+  recordReachable(true);
   return answer;
 }
 
@@ -91,7 +91,7 @@ export async function request(method: string, path: string, options: RequestOpti
 export function explain(error: unknown): unknown {
   if (!(error instanceof PosthornApiError || error instanceof PosthornConnectionError)) return error;
   const explained = toApiError(error);
-  noteReachable(!explained.isUnreachable);
+  recordReachable(!explained.isUnreachable);
   return explained;
 }
 

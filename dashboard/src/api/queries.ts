@@ -131,7 +131,7 @@ export const targetQuery = (name: string, tenantId: string | undefined) =>
     refetchInterval: SOMETIMES_MS / 3,
   });
 
-/** What a subscription sends to: the target that it names, or its own, where that is none or only a preset. */
+/** The target of a subscription: the one that it names, or its own if it names none or a preset. */
 export const targetOfQuery = ({ id, target, tenant_id: tenantId }: Subscription) =>
   queryOptions({
     queryKey: ["target", "of", id, target],

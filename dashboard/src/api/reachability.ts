@@ -7,17 +7,17 @@ export const TRY_AGAIN_MS = 1_000;
 let isReachable = true;
 const watchers = new Set<() => void>();
 
-export function noteReachable(now: boolean): void {
+export function recordReachable(now: boolean): void {
   if (now === isReachable) return;
   isReachable = now;
-  for (const tell of watchers) tell();
+  for (const notify of watchers) notify();
 }
 
 export function useReachable(): boolean {
   return useSyncExternalStore(watch, () => isReachable);
 }
 
-function watch(tell: () => void): () => void {
-  watchers.add(tell);
-  return () => watchers.delete(tell);
+function watch(notify: () => void): () => void {
+  watchers.add(notify);
+  return () => watchers.delete(notify);
 }

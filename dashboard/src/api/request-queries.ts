@@ -7,7 +7,7 @@ import type { ReceivedRequest, RequestWithBody } from "./types.ts";
 
 export const requestsQuery = (filters: Filters, limit = 100) => ({
   ...pagedQuery<ReceivedRequest>("requests", "/api/v1/requests", filters, { limit, keepsBefore: false }),
-  // Whoever has loaded more reads, and all of it would be asked for again.
+  // A person who has loaded more pages is reading, and all pages would be loaded again.
   refetchInterval: ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
     (state.data?.pages.length ?? 0) > 1 ? (false as const) : SOMETIMES_MS,
 });

@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { PosthornApiError } from "../../../sdk/src/client/api-error.ts";
 import { followFrames } from "../../../sdk/src/client/stream.ts";
 import { ApiError, explain, transport } from "./client.ts";
-import { noteReachable } from "./reachability.ts";
+import { recordReachable } from "./reachability.ts";
 import { sessionQuery } from "./queries.ts";
 
 export interface LiveStream {
@@ -20,7 +20,7 @@ export function useStream(
   const client = useQueryClient();
   const [isPaused, setPaused] = useState(false);
   const [state, setState] = useState<StreamState>("connecting");
-  const tell = useEffectEvent(onFrame);
+  const notify = useEffectEvent(onFrame);
   const place = useRef<{ key: string; lastId: string | undefined }>({ key: "", lastId: undefined });
   const key = JSON.stringify(query);
 
@@ -29,7 +29,7 @@ export function useStream(
     const lastId = place.current.key === key ? place.current.lastId : undefined;
     const stream = openStream({
       query: JSON.parse(key) as typeof query,
-      onFrame: (frame) => tell(frame),
+      onFrame: (frame) => notify(frame),
       onState: setState,
       onSignedOut: () => void client.resetQueries({ queryKey: sessionQuery.queryKey }),
       lastId,
@@ -72,7 +72,7 @@ function openStream({ query, onFrame, onState, onSignedOut, lastId: given }: Str
   const frames = followFrames(transport, query, {
     signal: abort.signal,
     lastEventId: given,
-    onConnected: () => noteReachable(true),
+    onConnected: () => recordReachable(true),
     // Before the first id it is not known where to go on after a pause.
     onPosition(id) {
       lastId = id;

@@ -18,7 +18,7 @@ const NONE: readonly Fault[] = [];
 export function CodeEditor({ label, language, initialText, onChange, faults = NONE }: CodeEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<OpenEditor>(undefined);
-  const tell = useEffectEvent(onChange);
+  const notify = useEffectEvent(onChange);
   const initial = useRef(initialText);
 
   useEffect(() => {
@@ -27,7 +27,7 @@ export function CodeEditor({ label, language, initialText, onChange, faults = NO
       label,
       language,
       text: initial.current,
-      onChange: (text) => tell(text),
+      onChange: (text) => notify(text),
     });
     editor.current = opened;
     return opened.close;

@@ -5,7 +5,7 @@ import { useEditedText } from "./use-edited-text.ts";
 
 interface JsonDialogProps<Answer> {
   title: string;
-  act: string;
+  action: string;
   first: Versioned<string>;
   /** The text is sent as it is, so that numbers stay what they are. */
   save: (text: string, etag: string | undefined) => Promise<Answer>;
@@ -19,7 +19,7 @@ interface JsonDialogProps<Answer> {
 
 /** Something that is edited as JSON. */
 export function JsonDialog<Answer>(props: JsonDialogProps<Answer>) {
-  const { title, act, first, save, load, changes, says, onClose, onDone } = props;
+  const { title, action, first, save, load, changes, says, onClose, onDone } = props;
   const edited = useEditedText({
     first,
     save,
@@ -34,7 +34,7 @@ export function JsonDialog<Answer>(props: JsonDialogProps<Answer>) {
   return (
     <FormDialog
       title={title}
-      act={act}
+      action={action}
       onClose={onClose}
       onSubmit={edited.submit}
       isBusy={edited.isBusy}

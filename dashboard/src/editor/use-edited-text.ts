@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Versioned } from "../api/client.ts";
 import { isOutdated, type OutdatedProps } from "../ui/outdated.tsx";
-import { useAct } from "../ui/use-act.ts";
+import { useAction } from "../ui/use-action.ts";
 import { faultsOf, type Fault } from "./faults.ts";
 
 interface EditedTextOptions<Answer> {
@@ -35,7 +35,7 @@ export function useEditedText<Answer>(options: EditedTextOptions<Answer>): Edite
   const [base, setBase] = useState({ text: first.thing, etag: first.etag, number: 0 });
   const [text, setText] = useState(first.thing);
   const [faults, setFaults] = useState<readonly Fault[]>([]);
-  const saving = useAct({
+  const saving = useAction({
     run: () => save(text, base.etag),
     changes,
     says,

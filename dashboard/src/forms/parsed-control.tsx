@@ -30,7 +30,7 @@ function readNumber(text: string): unknown {
   return Number.isNaN(number) ? text : number;
 }
 
-/** Any JSON; a text that is none yet is handed on as it is. */
+/** Any JSON; a text that is not JSON yet is passed on unchanged. */
 export function JsonControl(props: ParsedControlProps & { ariaLabel?: string }) {
   const { described, value, onChange, placeholder, ariaLabel } = props;
   const [text, setText] = useText(value, writeJson, readJson);

@@ -4,7 +4,7 @@ import { suggestName } from "../../../src/model/nearest-name.ts";
 import { ApiError, getJson, sendJson } from "../api/client.ts";
 import type { Page, Tenant } from "../api/types.ts";
 import { Button } from "../ui/button.tsx";
-import { useAct } from "../ui/use-act.ts";
+import { useAction } from "../ui/use-action.ts";
 import type { Described } from "./described.ts";
 import { useSettled } from "./use-settled.ts";
 
@@ -63,7 +63,7 @@ export function TenantControl({ described, value, onChange, placeholder }: Tenan
   const offered = useQuery(offeredQuery).data?.data ?? [];
   const { id } = useSettled({ id: value.trim() });
   const isMissing = useQuery(existsQuery(id)).data === false && id === value.trim();
-  const create = useAct({
+  const create = useAction({
     run: () => sendJson<Tenant>("POST", "/api/v1/tenants", { id }),
     changes: ["tenants"],
     says: `The tenant ${id} is created.`,

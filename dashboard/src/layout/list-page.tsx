@@ -7,7 +7,7 @@ import type { View } from "./use-view.ts";
 interface ListPageProps<Item> extends Omit<PagedListProps<Item>, "isFiltered"> {
   title: string;
   /** Beside the title: what can be created or done here. */
-  acts?: ReactNode;
+  actions?: ReactNode;
   about?: ReactNode;
   view: View;
   /** What stands in the address when the list is narrowed down. */
@@ -16,10 +16,10 @@ interface ListPageProps<Item> extends Omit<PagedListProps<Item>, "isFiltered"> {
 }
 
 /** A page that lists things of one kind: its head, what narrows the list down, and the list. */
-export function ListPage<Item>({ title, acts, about, view, filterNames, filters, ...list }: ListPageProps<Item>) {
+export function ListPage<Item>({ title, actions, about, view, filterNames, filters, ...list }: ListPageProps<Item>) {
   return (
     <>
-      <PageHead title={title}>{acts}</PageHead>
+      <PageHead title={title}>{actions}</PageHead>
       {about}
       <Filters view={view} names={filterNames}>
         {filters}

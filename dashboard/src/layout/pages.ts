@@ -170,7 +170,7 @@ const PAGES: readonly PageEntry[] = [
 /** The names of those that need more than the scope read. */
 export const ADMIN_PAGES = PAGES.filter(({ isForAdmins }) => isForAdmins === true).map(({ label }) => label);
 
-/** A page at this path that there is, whoever may see it; none for partners, who are not told of others' pages. */
+/** The page at this path, also when this session may not see it; none for partners, who see no pages of others. */
 export function findPage(path: string, { portal }: Session): PageEntry | undefined {
   return portal === null ? PAGES.find(({ page }) => page === path.split("/")[1]) : undefined;
 }

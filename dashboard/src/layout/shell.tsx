@@ -139,7 +139,7 @@ export function PageHead({ title, children }: { title: ReactNode; children?: Rea
   return (
     <div className="page-head">
       <h1>{title}</h1>
-      <div className="page-acts">{children}</div>
+      <div className="page-actions">{children}</div>
     </div>
   );
 }

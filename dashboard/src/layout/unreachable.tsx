@@ -17,7 +17,7 @@ export function Unreachable() {
     if (isReachable) {
       if (!wasAway.current) return undefined;
       wasAway.current = false;
-      toast.tell("The gateway is back.");
+      toast.show("The gateway is back.");
       void client.invalidateQueries();
       return undefined;
     }

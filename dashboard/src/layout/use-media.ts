@@ -6,10 +6,10 @@ export const NARROW_LIST = "(max-width: 1100px)";
 /** Whether a media query of CSS holds now. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
-    (tell) => {
+    (notify) => {
       const media = matchMedia(query);
-      media.addEventListener("change", tell);
-      return () => media.removeEventListener("change", tell);
+      media.addEventListener("change", notify);
+      return () => media.removeEventListener("change", notify);
     },
     () => matchMedia(query).matches,
   );

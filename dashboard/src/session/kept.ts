@@ -1,4 +1,4 @@
-/** What the browser keeps for this page. In a frame a browser may refuse: then the page works, and forgets. */
+/** What the browser keeps for this page. In a frame a browser may not allow it: then the page works, and forgets. */
 export function readKept(store: () => Storage, key: string): string | undefined {
   try {
     return store().getItem(key) ?? undefined;

@@ -39,7 +39,7 @@ interface Kept {
   portalToken?: string | undefined;
 }
 
-/** For a reload: browsers that refuse all storage to a frame still keep what belongs to an entry of its history. */
+/** For a reload: browsers that allow a frame no storage still keep what belongs to an entry of its history. */
 function findInHistory(): string | undefined {
   return (history.state as Kept | null)?.portalToken;
 }

@@ -27,7 +27,7 @@ export function BodyCard({ body, name, none }: BodyCardProps) {
       <div className="card-head">
         <h2 id="body-head">Body</h2>
         {body.kind !== "none" && (
-          <div className="page-acts">
+          <div className="page-actions">
             {body.kind !== "binary" && (
               <Segmented label="Form" options={{ pretty: "Pretty", raw: "Raw" }} value={form} onChange={setForm} />
             )}

@@ -15,7 +15,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string | (() => str
       setTimeout(() => setCopied(false), SHOWN_MS);
     } catch {
       // Browsers give the clipboard to https and to this machine only.
-      toast.tell("The browser does not allow copying here. Select the text and copy it by hand.");
+      toast.show("The browser does not allow copying here. Select the text and copy it by hand.");
     }
   }
 

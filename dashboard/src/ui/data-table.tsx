@@ -13,11 +13,11 @@ interface DataTableProps<Row> {
   /** The first one says which thing the row is about. */
   columns: readonly Column<Row>[];
   /** Behind the columns: what can be done with a row. */
-  acts?: ((row: Row) => ReactNode) | undefined;
+  actions?: ((row: Row) => ReactNode) | undefined;
 }
 
 /** A table that becomes a list of names and values where the screen is narrow. */
-export function DataTable<Row>({ rows, keyOf, columns, acts }: DataTableProps<Row>) {
+export function DataTable<Row>({ rows, keyOf, columns, actions }: DataTableProps<Row>) {
   const classOf = ({ isNumber = false }: Column<Row>) => (isNumber ? "number" : undefined);
   return (
     <table className="table table-stack">
@@ -28,9 +28,9 @@ export function DataTable<Row>({ rows, keyOf, columns, acts }: DataTableProps<Ro
               {column.title}
             </th>
           ))}
-          {acts !== undefined && (
+          {actions !== undefined && (
             <th scope="col">
-              <span className="visually-hidden">Acts</span>
+              <span className="visually-hidden">Actions</span>
             </th>
           )}
         </tr>
@@ -43,7 +43,7 @@ export function DataTable<Row>({ rows, keyOf, columns, acts }: DataTableProps<Ro
                 <div>{column.cell(row)}</div>
               </td>
             ))}
-            {acts !== undefined && <td className="table-acts">{acts(row)}</td>}
+            {actions !== undefined && <td className="table-actions">{actions(row)}</td>}
           </tr>
         ))}
       </tbody>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { useLocation } from "wouter";
 import { ConfirmDialog } from "./dialog.tsx";
 import { Failure } from "./failure.tsx";
-import { useAct } from "./use-act.ts";
+import { useAction } from "./use-action.ts";
 
 interface DeleteDialogProps<Answer> {
   /** What is deleted, as a person calls it. */
@@ -23,7 +23,7 @@ interface DeleteDialogProps<Answer> {
 export function DeleteDialog<Answer>(props: DeleteDialogProps<Answer>) {
   const { name, run, says, changes, goTo, onClose, children } = props;
   const [, navigate] = useLocation();
-  const remove = useAct({
+  const remove = useAction({
     run,
     changes,
     says: says ?? `${name} is deleted.`,
@@ -39,7 +39,7 @@ export function DeleteDialog<Answer>(props: DeleteDialogProps<Answer>) {
       isOpen
       onClose={onClose}
       title={`Delete ${name}?`}
-      act="Delete"
+      action="Delete"
       onConfirm={() => remove.mutate(undefined)}
       isBusy={remove.isPending}
     >

@@ -36,14 +36,14 @@ export interface ConfirmProps {
   title: string;
   /** What will happen, and whether it can be undone. */
   children: ReactNode;
-  /** The act itself, as a verb: "Delete", "Purge 12 dead letters". */
-  act: string;
+  /** The action itself, as a verb: "Delete", "Purge 12 dead letters". */
+  action: string;
   onConfirm: () => void;
   isBusy?: boolean;
 }
 
 /** Before anything that destroys. The safe way out has the focus. */
-export function ConfirmDialog({ isOpen, onClose, title, children, act, onConfirm, isBusy = false }: ConfirmProps) {
+export function ConfirmDialog({ isOpen, onClose, title, children, action, onConfirm, isBusy = false }: ConfirmProps) {
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
@@ -53,10 +53,10 @@ export function ConfirmDialog({ isOpen, onClose, title, children, act, onConfirm
           <AlertDialog.Description render={<div />} className="dialog-text">
             {children}
           </AlertDialog.Description>
-          <div className="dialog-acts">
+          <div className="dialog-actions">
             <AlertDialog.Close className="button button-plain">Cancel</AlertDialog.Close>
             <Button kind="danger" onClick={onConfirm} isBusy={isBusy}>
-              {act}
+              {action}
             </Button>
           </div>
         </AlertDialog.Popup>

@@ -4,8 +4,8 @@ import { Dialog } from "./dialog.tsx";
 
 interface FormDialogProps {
   title: string;
-  /** The act itself, as a verb. */
-  act: string;
+  /** The action itself, as a verb. */
+  action: string;
   onClose: () => void;
   onSubmit: () => void;
   isBusy: boolean;
@@ -16,7 +16,7 @@ interface FormDialogProps {
 
 /** Fields, and what is done with them. Enter does it too. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, act, onClose, onSubmit, isBusy, canSubmit = true, isWide = false, children } = props;
+  const { title, action, onClose, onSubmit, isBusy, canSubmit = true, isWide = false, children } = props;
   return (
     <Dialog isOpen onClose={onClose} title={title} isWide={isWide}>
       <form
@@ -27,10 +27,10 @@ export function FormDialog(props: FormDialogProps) {
         }}
       >
         {children}
-        <div className="dialog-acts">
+        <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={!canSubmit} isBusy={isBusy}>
-            {act}
+            {action}
           </Button>
         </div>
       </form>

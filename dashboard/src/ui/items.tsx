@@ -20,10 +20,10 @@ interface ItemProps {
   note?: ReactNode;
   /** At the right: a number or a time. */
   figure?: ReactNode;
-  acts?: ReactNode;
+  actions?: ReactNode;
 }
 
-export function Item({ lead, title, href, badges, note, figure, acts }: ItemProps) {
+export function Item({ lead, title, href, badges, note, figure, actions }: ItemProps) {
   return (
     <li className="item">
       {lead}
@@ -41,7 +41,7 @@ export function Item({ lead, title, href, badges, note, figure, acts }: ItemProp
         {note !== undefined && <div className="small muted item-note">{note}</div>}
       </div>
       {figure !== undefined && <div className="item-figure number">{figure}</div>}
-      {acts !== undefined && <div className="item-acts">{acts}</div>}
+      {actions !== undefined && <div className="item-actions">{actions}</div>}
     </li>
   );
 }

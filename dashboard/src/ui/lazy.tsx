@@ -35,7 +35,7 @@ export function lazy<Props extends object>(
       let isShown = true;
       start().then(
         () => isShown && setLoaded(true),
-        // For whoever catches what a component throws.
+        // For the component that catches errors of others.
         (error: unknown) => isShown && setLoaded(() => throwIt(error)),
       );
       return () => {

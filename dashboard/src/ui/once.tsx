@@ -15,7 +15,7 @@ export function OnceDialog(props: { title: string; text: string; onClose: () => 
         </pre>
         <CopyButton text={text} />
       </div>
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Button kind="primary" onClick={onClose}>
           Done
         </Button>

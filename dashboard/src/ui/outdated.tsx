@@ -42,7 +42,7 @@ export function Outdated<Now extends { thing: unknown }>({ yours, load, ...choic
       {now !== undefined && (
         <>
           <Diff before={toText(now.thing)} after={toText(yours(now))} label="Stored now, and yours" />
-          <div className="dialog-acts">
+          <div className="dialog-actions">
             <Button onClick={() => choices.onTakeTheirs(now)}>Discard mine</Button>
             <Button onClick={() => choices.onKeepYours(now)}>Keep mine</Button>
           </div>

@@ -5,12 +5,12 @@ const listeners = new Set<() => void>();
 let now = Date.now();
 setInterval(() => {
   now = Date.now();
-  listeners.forEach((tell) => tell());
+  listeners.forEach((notify) => notify());
 }, 1000);
 
-function subscribe(tell: () => void): () => void {
-  listeners.add(tell);
-  return () => listeners.delete(tell);
+function subscribe(notify: () => void): () => void {
+  listeners.add(notify);
+  return () => listeners.delete(notify);
 }
 
 export function useNow(): number {

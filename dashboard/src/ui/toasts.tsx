@@ -2,7 +2,7 @@ import { Toast } from "@base-ui/react/toast";
 import { createContext, useContext, useMemo, type ReactNode } from "react";
 
 export interface Toaster {
-  tell(text: string): void;
+  show(text: string): void;
   fail(error: unknown): void;
 }
 
@@ -27,7 +27,7 @@ function WithToaster({ children }: { children: ReactNode }) {
   const { add } = manager;
   const toaster = useMemo<Toaster>(
     () => ({
-      tell: (text) => void add({ title: text }),
+      show: (text) => void add({ title: text }),
       fail: (error) => void add({ title: (error as Error).message, type: "error", priority: "high" }),
     }),
     [add],

@@ -45,7 +45,7 @@ export function createCall(transport: Transport): Call {
     const { status, headers, text } = await transport.send(toRequest(method, pathname, parts, options), options);
     if (text === "") return undefined as Result;
     const answer = parseAnswer(status, text);
-    noteEtag(answer, headers);
+    recordEtag(answer, headers);
     return answer as Result;
   }
 
@@ -77,7 +77,7 @@ function toRequest(method: string, pathname: string, parts: Parts, options: Call
       ...(ifMatch !== undefined && { "if-match": ifMatch }),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     },
-    // Whoever deletes twice is told that there is nothing, and whoever changes a version twice that it is another one.
+    // A DELETE that is repeated gets 404, and a change of a version 412: both would look like failures.
     isRepeatable: method === "GET" || idempotencyKey !== undefined || (method === "PUT" && ifMatch === undefined),
   };
 }
@@ -92,7 +92,7 @@ export function parseAnswer(status: number, text: string): unknown {
 
 const etags = new WeakMap<object, string>();
 
-function noteEtag(answer: unknown, headers: Headers): void {
+function recordEtag(answer: unknown, headers: Headers): void {
   const etag = headers.get("etag");
   if (etag !== null && typeof answer === "object" && answer !== null) etags.set(answer, etag);
 }

@@ -27,7 +27,7 @@ const MARKED = new RegExp(`"${MARK}:(\\d+)"`, "g");
 /** From here on a number is written with an exponent, and says so itself that it is not exact. */
 const EXPONENT = 1e21;
 
-/** As `JSON.stringify`, and exact: a bigint is written with all its digits, and a number that has lost some is refused. */
+/** As `JSON.stringify`, and exact: a bigint is written with all its digits, and a number that has lost some is rejected. */
 export function writeJson(value: unknown): string {
   const raw: string[] = [];
   const mark = (text: string) => `${MARK}:${raw.push(text) - 1}`;
@@ -35,7 +35,7 @@ export function writeJson(value: unknown): string {
   function replace(key: string, member: unknown): unknown {
     if (typeof member === "bigint") return mark(String(member));
     if (member instanceof RawJson) return mark(member.text);
-    if (typeof member === "number") refuseInexact(key, member);
+    if (typeof member === "number") rejectInexact(key, member);
     return member;
   }
 
@@ -44,7 +44,7 @@ export function writeJson(value: unknown): string {
   return raw.length === 0 ? text : text.replaceAll(MARKED, (_, index: string) => raw[Number(index)] as string);
 }
 
-function refuseInexact(key: string, value: number): void {
+function rejectInexact(key: string, value: number): void {
   if (!Number.isFinite(value)) throw new TypeError(`${key} is ${value}, which JSON cannot hold.`);
   if (!Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= EXPONENT) return;
   throw new TypeError(

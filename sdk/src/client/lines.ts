@@ -15,7 +15,7 @@ export async function* readText({ body, deadline }: Opened): AsyncGenerator<stri
     }
   } finally {
     deadline.end();
-    // Also where whoever reads has had enough: the connection is not needed any more.
+    // Also when the reader stops early: the connection is not needed any more.
     await reader.cancel().catch(() => undefined);
   }
 }

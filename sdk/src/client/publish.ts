@@ -64,7 +64,7 @@ export interface Publishing {
    * the first request fails as a whole; when a later one does, its events and those behind them have its error.
    */
   many(events: Iterable<EventInput>, options?: RequestOptions): Promise<PublishResult[]>;
-  /** In one request, and those that were refused for now again. */
+  /** In one request; events that were rejected for now are sent again. */
   batch(events: readonly WrittenEvent[], options?: RequestOptions): Promise<PublishResult[]>;
 }
 

@@ -13,8 +13,8 @@ export function readBackoff({ retries = 4, minDelayMs = 250, maxDelayMs = 30_000
   return { retries, minDelayMs, maxDelayMs };
 }
 
-/** Refused before anything was done. */
-const REFUSED = new Set<string>(["too_many_requests", "quota_exceeded", "overloaded"]);
+/** Rejected before anything was done. */
+const REJECTED = new Set<string>(["too_many_requests", "quota_exceeded", "overloaded"]);
 /** Somebody on the way, or the gateway itself, may be well again soon; it may have been carried out. */
 const UNKNOWN = new Set([408, 502, 503, 504]);
 
@@ -22,7 +22,7 @@ const UNKNOWN = new Set([408, 502, 503, 504]);
 export function isWorthRetrying(error: unknown, isRepeatable: boolean): boolean {
   if (error instanceof PosthornConnectionError) return isRepeatable;
   if (!(error instanceof PosthornApiError)) return false;
-  return REFUSED.has(error.code) || (isRepeatable && UNKNOWN.has(error.status));
+  return REJECTED.has(error.code) || (isRepeatable && UNKNOWN.has(error.status));
 }
 
 /** Undefined when the gateway asks for more patience than allowed. Random, so that clients do not come all at once. */

@@ -65,7 +65,7 @@ export async function* followFrames(
   let { lastEventId } = options;
   let failures = 0;
 
-  function notePosition(id: string | undefined): void {
+  function recordPosition(id: string | undefined): void {
     if (id === undefined) return;
     lastEventId = id;
     onPosition?.(id);
@@ -88,9 +88,9 @@ export async function* followFrames(
           failures = 0;
           if (frame.event === "end" && (JSON.parse(frame.data) as StreamFrames["end"]).reason === "caught_up") return;
           yield frame;
-          notePosition(frame.id);
+          recordPosition(frame.id);
         }
-        notePosition(events.lastEventId);
+        recordPosition(events.lastEventId);
       }
     } catch (thrown) {
       signal?.throwIfAborted();

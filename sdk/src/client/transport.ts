@@ -24,7 +24,7 @@ export interface Answered {
 /** Sends requests to one gateway. */
 export interface Transport {
   send(request: ApiRequest, options?: RequestOptions): Promise<Answered>;
-  /** Resolves when the answer begins; its body is read, and the deadline ended, by whoever asked. */
+  /** Resolves when the answer begins; the caller reads its body and ends the deadline. */
   open(request: ApiRequest, options?: RequestOptions): Promise<Opened>;
   readonly backoff: Backoff;
 }

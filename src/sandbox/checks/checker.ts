@@ -5,7 +5,7 @@ import { PosthornError } from "../../model/errors.ts";
 import type { ValidationFormat } from "../../model/validation.ts";
 import type { Mismatch } from "../schema/faults.ts";
 import { decodeJson } from "../text/json-text.ts";
-import { createThreadLines, Overdue, type Send } from "../threads/thread-lines.ts";
+import { createThreadLines, Overdue, unavailable, type Send } from "../threads/thread-lines.ts";
 import type { JsonCheck } from "./json-check.ts";
 
 /** Validations, or the schemas of event types. */
@@ -25,13 +25,12 @@ export interface CheckedDocument {
 export interface CheckedRequest {
   /** Well-formed. Of an event, only this is checked; the rules of validations also look at the rest. */
   readonly body: Uint8Array;
-  /** The endpoint in the path. */
   readonly endpoint: string;
   readonly headers: IncomingHttpHeaders;
   readonly query: string;
 }
 
-/** The errors of a body; undefined when it is valid. */
+/** Undefined for a valid body. */
 export type Mismatches = readonly Mismatch[] | undefined;
 
 /** Why a body could not be checked: the document cannot be used, or the check needs more memory than allowed. */
@@ -43,6 +42,9 @@ export interface CheckCall extends Pick<CheckedDocument, "format" | "hash"> {
   document?: { bytes: Uint8Array; isAccepted: boolean };
   request?: CheckedRequest;
 }
+
+/** Makes errors of a check that was not possible, or throws. */
+type OnFailure = (failure: CheckFailure | "overdue", document: CheckedDocument) => Mismatches;
 
 type Checked = { mismatches: Mismatches } | CheckFailure;
 /** Sent back by the thread. `missing`: it does not know the document. */
@@ -146,7 +148,7 @@ export function createChecker({ checkMs = CHECK_MS, compileMs = COMPILE_MS } = {
   async function checkApart(
     document: CheckedDocument,
     request: CheckedRequest,
-    onFailure: (failure: CheckFailure | "overdue", document: CheckedDocument) => Mismatches,
+    onFailure: OnFailure,
   ): Promise<Mismatches> {
     const { format, name, bytes } = document;
     const lines = format === "xsd" ? xsd : json;
@@ -163,12 +165,7 @@ export function createChecker({ checkMs = CHECK_MS, compileMs = COMPILE_MS } = {
   }
 
   return {
-    /** `onFailure` makes errors of a check that was not possible, or throws. */
-    check(
-      document: CheckedDocument,
-      request: CheckedRequest,
-      onFailure: (failure: CheckFailure | "overdue", document: CheckedDocument) => Mismatches,
-    ): MaybePromise<Mismatches> {
+    check(document: CheckedDocument, request: CheckedRequest, onFailure: OnFailure): MaybePromise<Mismatches> {
       const { onLoop } = document;
       if (onLoop === undefined) compileSoon(document);
       else if (onLoop !== "apart" && request.body.length <= ON_LOOP.maxBodyBytes) {
@@ -209,6 +206,4 @@ async function compileOnLoop({ format, bytes }: CheckedDocument): Promise<JsonCh
   return compileJsonCheck(format, text, { trusted: true });
 }
 
-function lost(): PosthornError {
-  return new PosthornError("unavailable", "The check is not possible now.", { retryAfterS: 5 });
-}
+const lost = () => unavailable("The check is not possible now.");

@@ -6,6 +6,7 @@ import { parseQuery } from "../../model/addresses.ts";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
 import { SchemaFault, TOO_LONG, type Mismatch } from "../schema/faults.ts";
 import { compilePayloadSchema } from "../schema/payload-schema.ts";
+import { escapeStep } from "../schema/schema-places.ts";
 import { decodeJson } from "../text/json-text.ts";
 import type { CheckedRequest, Mismatches } from "./checker.ts";
 
@@ -38,7 +39,7 @@ function compileValidation(text: string, trusted: boolean): JsonCheck {
     throw new SchemaFault("must be an object, true or false");
   }
   const { rules: alone, "x-rules": beside, ...schema } = root as Record<string, unknown>;
-  if (alone !== undefined) refuseBoth(root);
+  if (alone !== undefined) rejectBoth(root);
   const rules =
     alone !== undefined ? parseRules(alone, "rules") : beside === undefined ? [] : parseRules(beside, "x-rules");
   return compileParts(alone === undefined ? JSON.stringify(schema) : undefined, rules, trusted);
@@ -59,7 +60,7 @@ function compileParts(text: string | undefined, rules: readonly Rule[], trusted:
 }
 
 /** As an unknown keyword of a schema, `rules` would be ignored silently. */
-function refuseBoth(root: object): void {
+function rejectBoth(root: object): void {
   const other = Object.keys(root).find((name) => !REMARKS.has(name));
   if (other === undefined) return;
   throw new SchemaFault(`has rules next to ${other.slice(0, 60)}; next to a schema, name them x-rules`);
@@ -111,7 +112,7 @@ function parseRule(value: unknown, at: string): Rule {
 function parseCondition(value: unknown, at: string): Filter {
   try {
     const filter = parseFilter(value, at);
-    refuseFields(typeof value === "string" ? JSON.parse(value) : value, at);
+    rejectFields(typeof value === "string" ? JSON.parse(value) : value, at);
     return filter;
   } catch (error) {
     if (!(error instanceof PosthornError)) throw error;
@@ -119,10 +120,10 @@ function parseCondition(value: unknown, at: string): Filter {
   }
 }
 
-function refuseFields(source: object, at: string): void {
+function rejectFields(source: object, at: string): void {
   for (const [name, value] of Object.entries(source)) {
     if (LOGICAL.has(name)) {
-      for (const inner of [value].flat()) refuseFields(inner as object, `${at}.${name}`);
+      for (const inner of [value].flat()) rejectFields(inner as object, `${at}.${name}`);
     } else if (!FIELDS.some((field) => field === name)) {
       throw new SchemaFault(`has ${at}.${name}, which requests do not have; use ${FIELDS.join(", ")}`);
     }
@@ -146,6 +147,5 @@ export function checkRules(rules: readonly Rule[], facts: FilterFacts): Mismatch
 /** `data.order.total` becomes a place in the body; other names stay unchanged. */
 function toPointer(path: string): string {
   const [field = "", ...steps] = path.split(".");
-  if (field === "data") return steps.map((step) => `/${step.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-  return path;
+  return field === "data" ? steps.map((step) => `/${escapeStep(step)}`).join("") : path;
 }

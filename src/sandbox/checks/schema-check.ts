@@ -30,7 +30,6 @@ export function createSchemaChecker(checker: Checker) {
   let types: ReadonlyMap<string, CheckedType> = new Map();
 
   return {
-    /** Undefined when the type has no schema. */
     find: (eventType: string): CheckedType | undefined => types.get(eventType),
     /**
      * Returns the event with the result in its details. Throws or rejects with `schema_mismatch` or `unknown_version` if
@@ -67,7 +66,6 @@ export function createSchemaChecker(checker: Checker) {
   };
 }
 
-/** Checks only the payload. */
 function toRequest(body: Uint8Array): CheckedRequest {
   return { body, endpoint: "", headers: {}, query: "" };
 }

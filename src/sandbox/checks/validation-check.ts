@@ -3,6 +3,7 @@ import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../model/validation.ts";
 import type { Mismatch } from "../schema/faults.ts";
 import type { WellFormed } from "../text/body-check.ts";
+import { unavailable } from "../threads/thread-lines.ts";
 import {
   toDocument,
   type CheckedDocument,
@@ -114,8 +115,8 @@ function toTrial({ format, document, hash }: ExaminedDocument): CheckedDocument 
 
 /** Throws: the gateway is at fault, or the document. */
 function failed(failure: CheckFailure | "overdue", { name }: CheckedDocument): never {
-  if (failure === "overdue") throw unavailable("took too long");
-  if ("exhausted" in failure) throw unavailable("took too much memory");
+  if (failure === "overdue") throw unavailable("The check of the body took too long. Try again later.");
+  if ("exhausted" in failure) throw unavailable("The check of the body took too much memory. Try again later.");
   throw new PosthornError("internal_error", `The validation of ${name} ${failure.fault}.`);
 }
 
@@ -123,14 +124,10 @@ function settle(endpoint: string, applied: Applied, form: WellFormed, mismatches
   if (mismatches === undefined) return undefined;
   const [first] = mismatches;
   const reason = first === undefined ? "" : `: ${first.path === "" ? "it" : first.path} ${first.message}`;
-  const used = form.kind === "xml" ? applied.xsd : applied.json;
-  throw new PosthornError(
-    "validation_failed",
-    `The body does not pass the validation of ${applied.endpoint}${reason}.`,
-    {
-      details: { endpoint, validation: applied.endpoint, version: used?.version ?? null, errors: mismatches },
-    },
-  );
+  const { endpoint: validation } = applied;
+  throw new PosthornError("validation_failed", `The body does not pass the validation of ${validation}${reason}.`, {
+    details: { endpoint, validation, version: usedOf(applied, form)?.version ?? null, errors: mismatches },
+  });
 }
 
 function wrongKind(kind: WellFormed["kind"], applied: Partial<Applied>): Mismatch {
@@ -147,10 +144,6 @@ function notFound(endpoint: string): PosthornError {
       `Put one to /validations/${endpoint}.`,
     { details: { endpoint } },
   );
-}
-
-function unavailable(what: string): PosthornError {
-  return new PosthornError("unavailable", `The check of the body ${what}. Try again later.`, { retryAfterS: 5 });
 }
 
 function invalid(failure: CheckFailure): PosthornError {

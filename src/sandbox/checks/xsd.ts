@@ -2,7 +2,7 @@ import type * as Libxml from "libxml2-wasm";
 import type * as LibxmlErrors from "libxml2-wasm/lib/libxml2.mjs";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
 import { SchemaFault, TOO_LONG, tooDeepOr, type Mismatch } from "../schema/faults.ts";
-import { loadXmlReader, outlineXml } from "../text/xml-text.ts";
+import { loadXmlReader, outlineXml, parseXml } from "../text/xml-text.ts";
 
 const XS = "http://www.w3.org/2001/XMLSchema";
 const ELSEWHERE = ["import", "include", "redefine", "override"]
@@ -60,17 +60,6 @@ function limitErrors(storage: ErrorStorage): void {
 }
 
 function createXsdEngine(libxml: typeof Libxml, reader: Awaited<ReturnType<typeof loadXmlReader>>) {
-  const { XML_PARSE_NO_XXE, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING } = libxml.ParseOption;
-  const option = XML_PARSE_NO_XXE | XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
-
-  function parse(bytes: Buffer, charset: string | undefined): Libxml.XmlDocument {
-    return parseOutlined(bytes, outlineXml(bytes, charset, Number.POSITIVE_INFINITY).encoding);
-  }
-
-  function parseOutlined(bytes: Buffer, encoding: string | undefined): Libxml.XmlDocument {
-    return libxml.XmlDocument.fromBuffer(bytes, encoding === undefined ? { option } : { option, encoding });
-  }
-
   function compileParsed(parsed: Libxml.XmlDocument): Libxml.XsdValidator {
     const { name, namespaceUri } = parsed.root;
     if (name !== "schema" || namespaceUri !== XS)
@@ -108,7 +97,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: Awaited<ReturnType<typeo
         throw tooDeepOr(error, maxDepth);
       }
       // The compiled schema refers to it, so it must live as long.
-      const parsed = parse(document, undefined);
+      const parsed = parseXml(libxml, document, outlineXml(document, undefined, Number.POSITIVE_INFINITY).encoding);
       let validator: Libxml.XsdValidator;
       try {
         validator = compileParsed(parsed);
@@ -117,12 +106,11 @@ function createXsdEngine(libxml: typeof Libxml, reader: Awaited<ReturnType<typeo
         throw error;
       }
       return {
-        /** The errors of a body; undefined when it is valid. */
         check(body: Buffer, charset: string | undefined): readonly Mismatch[] | undefined {
           const { encoding, parts } = outlineXml(body, charset, Number.POSITIVE_INFINITY);
           const tooMuch = findTooMuch(parts);
           if (tooMuch !== undefined) return [{ path: "", message: tooMuch }];
-          const read = parseOutlined(body, encoding);
+          const read = parseXml(libxml, body, encoding);
           try {
             withFewErrors(() => validator.validate(read));
             return undefined;
@@ -187,7 +175,6 @@ export function limitWasmMemory(maxBytes = MAX_BYTES) {
   return {
     /** So much memory is used that a restart is worth it. */
     isLarge: () => bytes > LARGE_BYTES || isExhausted,
-    /** The parser asked for more memory than allowed. */
     isExhausted: () => isExhausted,
   };
 }

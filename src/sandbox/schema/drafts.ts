@@ -4,17 +4,16 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import draft06 from "ajv/dist/refs/json-schema-draft-06.json" with { type: "json" };
 import AjvDraft04 from "ajv-draft-04";
 
-/** The drafts that a schema may be written in, and their meta-schemas. */
-const DRAFTS = ["2020-12", "2019-09", "07", "06", "04"] as const;
-export type Draft = (typeof DRAFTS)[number];
-
-const META_SCHEMAS: Readonly<Record<Draft, string>> = {
-  "2020-12": "https://json-schema.org/draft/2020-12/schema",
-  "2019-09": "https://json-schema.org/draft/2019-09/schema",
-  "07": "http://json-schema.org/draft-07/schema",
-  "06": "http://json-schema.org/draft-06/schema",
-  "04": "http://json-schema.org/draft-04/schema",
-};
+/** The drafts that a schema may be written in: their meta-schemas and compilers. */
+const DRAFTS = {
+  "2020-12": { metaSchema: "https://json-schema.org/draft/2020-12/schema", Compiler: Ajv2020 },
+  "2019-09": { metaSchema: "https://json-schema.org/draft/2019-09/schema", Compiler: Ajv2019 },
+  "07": { metaSchema: "http://json-schema.org/draft-07/schema", Compiler: Ajv },
+  "06": { metaSchema: "http://json-schema.org/draft-06/schema", Compiler: Ajv },
+  "04": { metaSchema: "http://json-schema.org/draft-04/schema", Compiler: AjvDraft04.default },
+} as const;
+export type Draft = keyof typeof DRAFTS;
+const ALL_DRAFTS = Object.keys(DRAFTS) as Draft[];
 /** The authors of this URI meant the latest draft. */
 const LATEST = "http://json-schema.org/schema";
 const DEFAULT_DRAFT: Draft = "2020-12";
@@ -25,7 +24,7 @@ export function findDraft($schema: unknown): Draft | undefined {
   if (typeof $schema !== "string") return undefined;
   const uri = $schema.endsWith("#") ? $schema.slice(0, -1) : $schema;
   if (uri === LATEST) return DEFAULT_DRAFT;
-  return DRAFTS.find((draft) => META_SCHEMAS[draft] === uri);
+  return ALL_DRAFTS.find((draft) => DRAFTS[draft].metaSchema === uri);
 }
 
 export function idKeywordOf(draft: Draft): "id" | "$id" {
@@ -37,20 +36,10 @@ export function isBefore2019(draft: Draft): boolean {
   return draft === "07" || draft === "06" || draft === "04";
 }
 
-type Compiler = Ajv | Ajv2019 | Ajv2020 | InstanceType<typeof AjvDraft04.default>;
+type Compiler = InstanceType<(typeof DRAFTS)[Draft]["Compiler"]>;
 
 export function createAjv(draft: Draft, options: Options): Compiler {
-  switch (draft) {
-    case "04":
-      return new AjvDraft04.default(options);
-    case "06":
-    case "07":
-      return new Ajv(options);
-    case "2019-09":
-      return new Ajv2019(options);
-    case "2020-12":
-      return new Ajv2020(options);
-  }
+  return new DRAFTS[draft].Compiler(options);
 }
 
 /** Compilers for meta-schemas only, which take long to compile. */
@@ -68,7 +57,7 @@ function metaCompilerOf(draft: Draft): Compiler {
 /** The first error of a schema by the meta-schema of its draft. */
 export function findSchemaError(draft: Draft, schema: unknown): ErrorObject | undefined {
   const ajv = metaCompilerOf(draft);
-  return ajv.validate(META_SCHEMAS[draft], schema) ? undefined : ajv.errors?.[0];
+  return ajv.validate(DRAFTS[draft].metaSchema, schema) ? undefined : ajv.errors?.[0];
 }
 
 /** The meta-schema of a draft and the parts that it refers to, as ajv has them. Nothing is fetched. */
@@ -79,8 +68,8 @@ export function metaSchemasOf(draft: Draft): readonly unknown[] {
 
 /** The draft whose meta-schema, or a part of it, has this URI without a fragment. */
 export function findMetaDraft(uri: string): Draft | undefined {
-  return DRAFTS.find((draft) => {
-    const metaSchema = META_SCHEMAS[draft];
+  return ALL_DRAFTS.find((draft) => {
+    const { metaSchema } = DRAFTS[draft];
     return uri === metaSchema || (draft.startsWith("20") && uri.startsWith(`${metaSchema.slice(0, -6)}meta/`));
   });
 }

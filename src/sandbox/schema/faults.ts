@@ -6,7 +6,6 @@ export interface Mismatch {
   /** A JSON Pointer; for XML, an XPath. */
   path: string;
   message: string;
-  /** Set for XML. */
   line?: number;
 }
 

@@ -4,6 +4,7 @@ import { RE2JS } from "re2js";
 import { createAjv, findSchemaError, WEIGHT } from "./drafts.ts";
 import { SchemaFault, TooManySteps, type Mismatch } from "./faults.ts";
 import { LIMITS, prepareSchema, type PreparedSchema } from "./prepare-schema.ts";
+import { escapeStep } from "./schema-places.ts";
 
 /**
  * A compiled schema. Its check ends after a limited number of steps, whatever the schema and the payload are: ajv's
@@ -43,7 +44,7 @@ export function compilePayloadSchema(
 ): PayloadSchema {
   const { maxErrors } = LIMITS[limits];
   const prepared = prepareSchema(text, limits);
-  if (!trusted) refuseInvalid(prepared);
+  if (!trusted) rejectInvalid(prepared);
   const decide = compile(prepared, false);
   // Compiled on demand, because most schemas never see an invalid payload.
   let name: ValidateFunction | undefined;
@@ -104,7 +105,7 @@ function compile(prepared: PreparedSchema, allErrors: boolean): ValidateFunction
   }
 }
 
-function refuseInvalid({ draft, source }: PreparedSchema): void {
+function rejectInvalid({ draft, source }: PreparedSchema): void {
   const error = findSchemaError(draft, source);
   if (error === undefined) return;
   throw new SchemaFault(`is not a valid JSON Schema: ${error.instancePath} ${error.message ?? "is not valid"}`);
@@ -235,7 +236,7 @@ function pathOf({ instancePath, keyword, params }: ErrorObject): string {
     params["unevaluatedProperty"] ??
     params["propertyName"];
   if (typeof name !== "string" || keyword === "dependentRequired" || keyword === "dependencies") return instancePath;
-  return `${instancePath}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `${instancePath}/${escapeStep(name)}`;
 }
 
 const MAX_SHOWN = 200;
@@ -302,7 +303,6 @@ const CATEGORIES: ReadonlyMap<string, string> = new Map(
 /** An escaped backslash before a `p` does not begin a class. */
 const CLASS = /\\(?:([pP])\{(?:(?:General_Category|gc|Script|sc)=)?(\w+)\}|[^])/g;
 
-/** Rewrites a pattern for RE2. */
 function shortenClasses(pattern: string): string {
   return pattern.replace(CLASS, (text, kind: string | undefined, name: string) =>
     kind === undefined ? text : `\\${kind}{${CATEGORIES.get(name) ?? name}}`,

@@ -15,7 +15,7 @@ import {
   type Json,
 } from "./drafts.ts";
 import { SchemaFault } from "./faults.ts";
-import { escapeStep, findPlaces, isJson, REFERENCES, type Place, type Resource } from "./schema-places.ts";
+import { escapeStep, findPlaces, isJson, REFERENCES, type SchemaPlace, type Resource } from "./schema-places.ts";
 
 /**
  * Checks a user's JSON Schema before it is compiled: it must be small, shallow and refer to nothing but
@@ -29,7 +29,6 @@ export interface PreparedSchema {
   source: unknown;
   /** The schema with weights and numbered references. */
   schema: Json;
-  /** Whether `format` is checked. */
   assertsFormats: boolean;
 }
 
@@ -54,7 +53,7 @@ type Scope = ReadonlyMap<string, Resource>;
 
 interface Numbered {
   readonly number: number;
-  readonly place: Place;
+  readonly place: SchemaPlace;
   readonly scope: Scope;
   /** The schemas that it applies to the same value. */
   readonly inPlace: Set<Numbered>;
@@ -100,7 +99,7 @@ function numberReferences(source: unknown, draft: Draft): Json {
     if (++copies > 2 * MAX_SUBSCHEMAS) throw new SchemaFault(`has more than ${MAX_SUBSCHEMAS} subschemas`);
   }
 
-  function refer(place: Place, scope: Scope): Numbered {
+  function refer(place: SchemaPlace, scope: Scope): Numbered {
     const inner = enter(scope, place.resource);
     const key = `${place.resource.uri} ${place.pointer} ${scopeKey(inner)}`;
     const known = numbered.get(key);
@@ -112,7 +111,7 @@ function numberReferences(source: unknown, draft: Draft): Json {
   }
 
   /** `holder` is undefined when the schema applies to another value than the numbered schema around it. */
-  function copy(place: Place, outer: Scope, holder: Numbered | undefined): unknown {
+  function copy(place: SchemaPlace, outer: Scope, holder: Numbered | undefined): unknown {
     if (!place.document.referenced.has(place)) return copyWhole(place, outer, holder);
     count();
     const to = refer(place, outer);
@@ -120,7 +119,7 @@ function numberReferences(source: unknown, draft: Draft): Json {
     return { $ref: referenceTo(to), [WEIGHT]: 1 };
   }
 
-  function copyWhole(place: Place, outer: Scope, holder: Numbered | undefined): unknown {
+  function copyWhole(place: SchemaPlace, outer: Scope, holder: Numbered | undefined): unknown {
     count();
     const { node, document, resource } = place;
     // Other invalid values are reported by the meta-schema.
@@ -168,7 +167,7 @@ function numberReferences(source: unknown, draft: Draft): Json {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     all[String(next.number)] = copyWhole(next.place, next.scope, next);
   }
-  refuseEndless([...numbered.values()]);
+  rejectEndless([...numbered.values()]);
   const schema = isJson(root) ? root : { allOf: [root], [WEIGHT]: 1 };
   return numbered.size === 0 ? schema : { ...schema, [NUMBERED]: all };
 }
@@ -177,7 +176,10 @@ function referenceTo({ number: index }: Numbered): string {
   return `#/${NUMBERED}/${index}`;
 }
 
-function findMeant({ to, dynamicName }: { to: Place; dynamicName: string | undefined }, scope: Scope): Place {
+function findMeant(
+  { to, dynamicName }: { to: SchemaPlace; dynamicName: string | undefined },
+  scope: Scope,
+): SchemaPlace {
   if (dynamicName === undefined) return to;
   return scope.get(dynamicName)?.anchors.get(dynamicName) ?? to;
 }
@@ -195,7 +197,7 @@ function scopeKey(scope: Scope): string {
     .join(" ");
 }
 
-function childOf({ document, pointer }: Place, ...steps: readonly string[]): Place {
+function childOf({ document, pointer }: SchemaPlace, ...steps: readonly string[]): SchemaPlace {
   const at = steps.map((step) => `/${escapeStep(step)}`).join("");
   const child = document.places.get(pointer + at);
   if (child === undefined) throw new Error(`no schema was found at ${pointer}${at}`);
@@ -207,7 +209,7 @@ function isReference(keyword: string): boolean {
 }
 
 /** A schema that applies itself to the same value, directly or through others, never ends. */
-function refuseEndless(all: readonly Numbered[]): void {
+function rejectEndless(all: readonly Numbered[]): void {
   const done = new Set<Numbered>();
   const onTheWay = new Set<Numbered>();
   function walk(one: Numbered): void {

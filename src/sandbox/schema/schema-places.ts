@@ -15,8 +15,7 @@ import { SchemaFault } from "./faults.ts";
 
 /** Finds the schemas of a document with their names, and resolves references. */
 
-/** A schema in a document. */
-export interface Place {
+export interface SchemaPlace {
   readonly node: unknown;
   /** JSON Pointer from the root of the document. */
   readonly pointer: string;
@@ -26,9 +25,9 @@ export interface Place {
 
 interface SchemaDocument {
   readonly draft: Draft;
-  readonly places: ReadonlyMap<string, Place>;
+  readonly places: ReadonlyMap<string, SchemaPlace>;
   /** The targets of references in it, including possible ones at run time. */
-  readonly referenced: Set<Place>;
+  readonly referenced: Set<SchemaPlace>;
   /** True when it uses `unevaluatedProperties` or `unevaluatedItems`. */
   tracksFields: boolean;
 }
@@ -37,7 +36,7 @@ interface SchemaDocument {
 export interface Resource {
   readonly uri: string;
   readonly pointer: string;
-  readonly anchors: Map<string, Place>;
+  readonly anchors: Map<string, SchemaPlace>;
   /** The dynamic anchors, which an outer resource may override. */
   readonly dynamicAnchors: Set<string>;
 }
@@ -54,16 +53,15 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
   const resources = new Map<string, Resource>();
   const metaResources = new Map<string, Resource>();
   const places = new Map<Resource, SchemaDocument>();
-  const own = readDocument(root, draft, BASE_URI, resources, maxSubschemas);
+  const own = readDocument(root, draft, resources, maxSubschemas);
 
   function readDocument(
     document: unknown,
     documentDraft: Draft,
-    baseUri: string,
     known: Map<string, Resource>,
     limit: number,
-  ): { document: SchemaDocument; root: Place } {
-    const found = new Map<string, Place>();
+  ): { document: SchemaDocument; root: SchemaPlace } {
+    const found = new Map<string, SchemaPlace>();
     const self: SchemaDocument = { draft: documentDraft, places: found, referenced: new Set(), tracksFields: false };
     const idKeyword = idKeywordOf(documentDraft);
     const isOld = isBefore2019(documentDraft);
@@ -82,17 +80,17 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
       let anchor: string | undefined;
       const id = isJson(node) && !(isOld && node["$ref"] !== undefined) ? node[idKeyword] : undefined;
       if (typeof id === "string") {
-        const { uri, fragment } = resolveUri(id, outer?.uri ?? baseUri, `${pointer}/${idKeyword}`);
+        const { uri, fragment } = resolveUri(id, outer?.uri ?? BASE_URI, `${pointer}/${idKeyword}`);
         anchor = isOld && fragment !== "" ? fragment : undefined;
         if (outer === undefined || uri !== outer.uri) resource = addResource(uri, pointer);
       }
-      resource ??= addResource(baseUri, pointer);
-      const place: Place = { node, pointer, document: self, resource };
+      resource ??= addResource(BASE_URI, pointer);
+      const place: SchemaPlace = { node, pointer, document: self, resource };
       found.set(pointer, place);
       if (anchor !== undefined) resource.anchors.set(anchor, place);
       if (!isJson(node)) return;
       if (node["$async"] !== undefined) throw new SchemaFault("must not contain $async");
-      if (outer !== undefined && resource !== outer) refuseOtherDraft(node, pointer);
+      if (outer !== undefined && resource !== outer) rejectOtherDraft(node, pointer);
       if (!isOld) addAnchors(node, place);
       for (const [keyword, value] of Object.entries(node)) {
         self.tracksFields ||= keyword === "unevaluatedProperties";
@@ -107,7 +105,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
       }
     }
 
-    function refuseOtherDraft(node: Json, pointer: string): void {
+    function rejectOtherDraft(node: Json, pointer: string): void {
       if (node["$schema"] === undefined || findDraft(node["$schema"]) === documentDraft) return;
       throw new SchemaFault(
         `is of draft ${documentDraft} but contains a schema of another draft at ${pointer}/$schema`,
@@ -115,10 +113,10 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
     }
 
     visit(document, "", undefined);
-    return { document: self, root: found.get("") as Place };
+    return { document: self, root: found.get("") as SchemaPlace };
   }
 
-  function addAnchors(node: Json, place: Place): void {
+  function addAnchors(node: Json, place: SchemaPlace): void {
     const { resource } = place;
     const { $anchor, $dynamicAnchor } = node;
     if (typeof $anchor === "string") resource.anchors.set($anchor, place);
@@ -139,9 +137,9 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
     // In draft 04 exclusiveMinimum is a boolean, in all others a number.
     if (metaDraft === undefined || (metaDraft === "04") !== (draft === "04")) return undefined;
     const documents = metaSchemasOf(metaDraft).map((document) =>
-      readDocument(document, metaDraft, BASE_URI, metaResources, Number.POSITIVE_INFINITY),
+      readDocument(document, metaDraft, metaResources, Number.POSITIVE_INFINITY),
     );
-    for (const { document } of documents) noteReferenced(document);
+    for (const { document } of documents) addReferenced(document);
     return metaResources.get(uri);
   }
 
@@ -149,7 +147,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
    * What a reference at this place refers to. With a `dynamicName` it means the outermost resource with an anchor of that
    * name, otherwise always this place. Throws `SchemaFault`.
    */
-  function resolve(from: Place, keyword: ReferenceKeyword) {
+  function resolve(from: SchemaPlace, keyword: ReferenceKeyword) {
     const { node, pointer, document } = from;
     const text = isJson(node) && KEYWORDS[document.draft].has(keyword) ? node[keyword] : undefined;
     if (typeof text !== "string") return undefined;
@@ -170,12 +168,12 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
     return { to, dynamicName: isDynamic ? name : undefined };
   }
 
-  function findPlace(resource: Resource, fragment: string): Place | undefined {
+  function findPlace(resource: Resource, fragment: string): SchemaPlace | undefined {
     if (fragment !== "" && !fragment.startsWith("/")) return resource.anchors.get(fragment);
     return places.get(resource)?.places.get(resource.pointer + fragment);
   }
 
-  function noteReferenced({ places: all, referenced, tracksFields }: SchemaDocument): void {
+  function addReferenced({ places: all, referenced, tracksFields }: SchemaDocument): void {
     for (const place of all.values()) {
       for (const keyword of REFERENCES) {
         const reference = resolve(place, keyword);
@@ -192,7 +190,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
     }
   }
 
-  noteReferenced(own.document);
+  addReferenced(own.document);
   return { root: own.root, resolve };
 }
 
@@ -208,7 +206,6 @@ function resolveUri(text: string, base: string, at: string): { uri: string; frag
   return { uri: url.href, fragment };
 }
 
-/** As a step of a JSON Pointer. */
 export function escapeStep(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -10,7 +10,7 @@ import {
   Token,
 } from "liquidjs";
 import { suggestName } from "../../model/nearest-name.ts";
-import { createPlaceWriter, TemplateFault, Landing } from "./place-writers.ts";
+import { createPlaceWriter, TemplateFault, OutputValue } from "./place-writers.ts";
 import { type Template, TEMPLATE_LIMITS } from "./templates.ts";
 import { writeExactJson, ExactNumber } from "./template-scope.ts";
 
@@ -34,18 +34,13 @@ export interface CompilerParts {
   maxSteps: number;
 }
 
-interface Compiler {
-  parse(text: string): Part[];
-  /** Throws a TemplateFault. */
-  compile(template: Template): CompiledTemplate;
-}
-
-export function createCompiler(parts: Partial<CompilerParts> = {}): Compiler {
+export function createCompiler(parts: Partial<CompilerParts> = {}) {
   const { language = createLanguage(), createWriter = createPlaceWriter, maxSteps = MAX_STEPS } = parts;
-  const parse = (text: string) => language.parse(text);
+  const parse = (text: string): Part[] => language.parse(text);
   return {
     parse,
-    compile({ name, text, place }) {
+    /** Throws a TemplateFault. */
+    compile({ name, text, place }: Template): CompiledTemplate {
       const read = inWords(() => parse(text));
       if (isDeeper(read)) throw new TemplateFault(`is nested more than ${MAX_DEPTH} tags deep`, true);
       return {
@@ -65,7 +60,7 @@ export function createCompiler(parts: Partial<CompilerParts> = {}): Compiler {
   };
 }
 
-let usual: Compiler | undefined;
+let usual: ReturnType<typeof createCompiler> | undefined;
 
 export function parseTemplate(text: string): Part[] {
   return (usual ??= createCompiler()).parse(text);
@@ -86,7 +81,6 @@ function isDeeper(parts: readonly Part[]): boolean {
   return false;
 }
 
-/** The content of a tag. */
 export function childrenOf(part: Part): Part[] {
   return part.children === undefined ? [] : toValueSync(part.children(false, true));
 }
@@ -139,68 +133,21 @@ function describe(message: string): string {
 
 /** Liquid with only the tags and filters that are listed here. */
 
-const TAGS = ["#", "assign", "break", "case", "comment", "continue", "echo", "for", "if", "raw", "unless"] as const;
-
 /** Filters on texts get numbers as they were written. */
-const TEXT_FILTERS = [
-  "append",
-  "capitalize",
-  "downcase",
-  "lstrip",
-  "prepend",
-  "remove",
-  "remove_first",
-  "remove_last",
-  "replace",
-  "replace_first",
-  "replace_last",
-  "rstrip",
-  "slice",
-  "split",
-  "squish",
-  "strip",
-  "strip_html",
-  "strip_newlines",
-  "truncate",
-  "truncatewords",
-  "upcase",
-  "url_encode",
-  "url_decode",
-  "base64_encode",
-  "base64_decode",
-  "sha256",
-] as const;
-const OTHER_FILTERS = [
-  "abs",
-  "at_least",
-  "at_most",
-  "ceil",
-  "compact",
-  "concat",
-  "date",
-  "default",
-  "divided_by",
-  "first",
-  "floor",
-  "join",
-  "last",
-  "map",
-  "minus",
-  "modulo",
-  "plus",
-  "reverse",
-  "round",
-  "size",
-  "sort",
-  "sum",
-  "times",
-  "uniq",
-  "where",
-] as const;
-
+const TEXT_FILTERS =
+  words(`append capitalize downcase lstrip prepend remove remove_first remove_last replace replace_first
+  replace_last rstrip slice split squish strip strip_html strip_newlines truncate truncatewords upcase url_encode url_decode
+  base64_encode base64_decode sha256`);
+const OTHER_FILTERS =
+  words(`abs at_least at_most ceil compact concat date default divided_by first floor join json last map
+  minus modulo plus reverse round size sort sum times uniq where`);
 /** Sorted by name, for messages. */
-const FILTER_NAMES: readonly string[] = ["json", ...TEXT_FILTERS, ...OTHER_FILTERS].toSorted();
-const TAG_NAMES: readonly string[] = ["capture", ...TAGS].toSorted();
+const FILTER_NAMES = [...TEXT_FILTERS, ...OTHER_FILTERS].toSorted();
+const TAG_NAMES = words("# assign break capture case comment continue echo for if raw unless");
+
+function words(text: string): readonly string[] {
+  return text.split(/\s+/);
+}
 
 /** The limit of one rendering, as liquidjs counts it: elements of lists and characters of texts. */
 const MAX_ALLOCATED = 4_000_000;
@@ -234,7 +181,7 @@ export function createLanguage(): Liquid {
     ownPropertyOnly: true,
     strictFilters: true,
     // Output stays a value until it is written; see `place-writers.ts`.
-    outputEscape: (value) => (value instanceof Landing ? value : new Landing(value)) as unknown as string,
+    outputEscape: (value) => (value instanceof OutputValue ? value : new OutputValue(value)) as unknown as string,
     // Templates cannot read files.
     templates: {},
     relativeReference: false,
@@ -246,19 +193,19 @@ export function createLanguage(): Liquid {
   for (const name of Object.keys(tags)) if (!TAG_NAMES.includes(name)) delete liquid.tags[name];
   for (const name of Object.keys(filters)) if (!FILTER_NAMES.includes(name)) liquid.unregisterFilter(name);
   for (const name of TEXT_FILTERS) {
-    const handler = filters[name] as FilterHandler;
+    const handler = (filters as Record<string, unknown>)[name] as FilterHandler;
     liquid.registerFilter(name, function (this: unknown, value: unknown, ...given: unknown[]) {
       return handler.call(this, asWritten(value), ...given.map(asWritten));
     });
   }
-  liquid.registerFilter("json", { raw: true, handler: (value: unknown) => new Landing(value, true) });
+  liquid.registerFilter("json", { raw: true, handler: (value: unknown) => new OutputValue(value, true) });
   liquid.registerTag("capture", BoundedCapture);
   return liquid;
 }
 
 function asWritten(value: unknown): unknown {
   if (value instanceof ExactNumber) return value.text;
-  if (value instanceof Landing) return value.toString();
+  if (value instanceof OutputValue) return value.toString();
   return Array.isArray(value) || typeof value !== "object" || value === null ? value : writeExactJson(value);
 }
 

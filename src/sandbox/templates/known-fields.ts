@@ -96,12 +96,7 @@ function findUnknownField(path: readonly Step[], schemas: readonly EventTypeSche
   return first;
 }
 
-interface Unknown {
-  name: string;
-  known: string[];
-}
-
-function walk(path: readonly Step[], root: object): Unknown | undefined {
+function walk(path: readonly Step[], root: object): { name: string; known: string[] } | undefined {
   let places: unknown[] = [root];
   let name = "data";
   for (const step of path) {

@@ -6,12 +6,6 @@ import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { SentFacts } from "./template-scope.ts";
 import type { EventTypeSchema, Rendered, Template, TemplateFacts, Templates } from "./templates.ts";
 
-interface TemplatesOptions {
-  /** The time that a thread may work on one call. */
-  renderMs?: number | undefined;
-  examineMs?: number | undefined;
-}
-
 interface Waiting {
   readonly set: TemplateSet;
   readonly facts: SentFacts;
@@ -49,7 +43,8 @@ const MAX_EXAMINED = 1000;
 const MIN_EXAMINE_MS = 100;
 const TOO_LONG_FOR_MS = 60_000;
 
-export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: TemplatesOptions = {}): Templates {
+/** `renderMs`, `examineMs`: the time that a thread may work on one call. */
+export function openTemplates({ renderMs = 1000, examineMs = 10_000 } = {}): Templates {
   const lines = createThreadLines<TemplateCall, TemplateReply>({
     maxThreads: 2,
     keepFirst: true,
@@ -85,12 +80,13 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
       return;
     }
     queues.set(line, [one]);
-    lines.run(line, one.byteLength, (send) => renderNext(line, send)).catch((error: unknown) => giveUp(line, error));
+    lines
+      .run(line, one.byteLength, (send) => renderNext(line, send))
+      .catch((error: Error) => takeQueue(line).forEach((left) => settle(left, busy(error.message))));
   }
 
   async function renderNext(line: string, send: Send<TemplateCall, TemplateReply>): Promise<void> {
-    const queued = queues.get(line) ?? [];
-    queues.delete(line);
+    const queued = takeQueue(line);
     while (queued.length > 0) {
       const [late, inTime] = partLate(takeBatch(queued));
       for (const one of late) settle(one, busy("rendering had to wait too long"));
@@ -121,10 +117,10 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
     return "rendered" in reply ? reply.rendered : [];
   }
 
-  function giveUp(line: string, error: unknown): void {
+  function takeQueue(line: string): Waiting[] {
     const queued = queues.get(line) ?? [];
     queues.delete(line);
-    for (const one of queued) settle(one, busy(error instanceof Error ? error.message : String(error)));
+    return queued;
   }
 
   /** The registry keeps the same object for a schema until the gateway ends. */
@@ -266,11 +262,7 @@ export interface RenderJob {
   readonly facts: SentFacts;
 }
 
-/** The reply of the thread. */
-export type TemplateReply =
-  | { readonly problems: readonly FieldProblem[] }
-  /** In the order of the jobs. */
-  | { readonly rendered: readonly JobReply[] };
+export type TemplateReply = { readonly problems: readonly FieldProblem[] } | { readonly rendered: readonly JobReply[] };
 
 export type JobReply =
   | { readonly texts: readonly string[] }

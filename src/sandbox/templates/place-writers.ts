@@ -15,7 +15,7 @@ export class TemplateFault extends Error {
 }
 
 /** A value that is written into a text; everything else is the template's own text. */
-export class Landing {
+export class OutputValue {
   readonly value: unknown;
   /** Written as JSON, whatever the place. */
   readonly isJson: boolean;
@@ -36,22 +36,19 @@ export interface PlaceWriter extends Emitter {
 }
 
 export function createPlaceWriter(place: TemplatePlace): PlaceWriter {
-  switch (place) {
-    case "text":
-      return createWriter((landing) => landing.toString());
-    case "html":
-      return createWriter((landing) => escapeHtml(landing.toString()));
-    case "header":
-      return createWriter((landing) => landing.toString(), refuseControls);
-    case "url":
-      return createWriter((landing, before) => encodePart(landing.toString(), before), refuseNoUrl);
-    case "json":
-      return createJsonWriter();
-  }
+  return WRITERS[place]();
 }
 
+const WRITERS: Readonly<Record<TemplatePlace, () => PlaceWriter>> = {
+  text: () => createWriter(String),
+  html: () => createWriter((output) => escapeHtml(output.toString())),
+  header: () => createWriter(String, rejectControls),
+  url: () => createWriter((output, before) => encodePart(output.toString(), before), rejectNoUrl),
+  json: createJsonWriter,
+};
+
 function createWriter(
-  escape: (landing: Landing, before: string) => string,
+  escape: (output: OutputValue, before: string) => string,
   check: (text: string) => void = () => undefined,
 ): PlaceWriter {
   let buffer = "";
@@ -60,8 +57,8 @@ function createWriter(
       return buffer;
     },
     write(written: unknown) {
-      buffer += written instanceof Landing ? escape(written, buffer) : String(written);
-      refuseTooLong(buffer);
+      buffer += written instanceof OutputValue ? escape(written, buffer) : String(written);
+      rejectTooLong(buffer);
     },
     finish() {
       if (Buffer.byteLength(buffer) > TEMPLATE_LIMITS.maxOutputBytes) throw tooLong();
@@ -85,13 +82,13 @@ function createJsonWriter(): PlaceWriter {
     }
   }
 
-  const writer = createWriter((landing) => {
-    if (!isInString) return writeExactJson(landing.value);
-    return JSON.stringify(landing.toString()).slice(1, -1);
-  }, refuseNoJson);
+  const writer = createWriter((output) => {
+    if (!isInString) return writeExactJson(output.value);
+    return JSON.stringify(output.toString()).slice(1, -1);
+  }, rejectNoJson);
   const { write } = writer;
   writer.write = (written: unknown) => {
-    if (!(written instanceof Landing)) follow(String(written));
+    if (!(written instanceof OutputValue)) follow(String(written));
     write(written);
   };
   return writer;
@@ -101,7 +98,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Characters are counted during rendering, bytes at the end. */
-function refuseTooLong(text: string): void {
+function rejectTooLong(text: string): void {
   if (text.length > TEMPLATE_LIMITS.maxOutputBytes) throw tooLong();
 }
 
@@ -130,7 +127,7 @@ function escapeHtml(text: string): string {
 
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 
-function refuseControls(text: string): void {
+function rejectControls(text: string): void {
   const [sign] = CONTROL.exec(text) ?? [];
   if (sign === undefined) return;
   const code = sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
@@ -153,13 +150,13 @@ function encodePart(text: string, before: string): string {
   return /^\.{1,2}$/.test(encoded) && !/[?#]/.test(before) ? encoded.replaceAll(".", "%252E") : encoded;
 }
 
-function refuseNoUrl(text: string): void {
+function rejectNoUrl(text: string): void {
   if (parseUrl(text) === undefined || !BEHIND_HOST.test(`${text}/`)) {
     throw new TemplateFault(`produces ${JSON.stringify(text.slice(0, 200))}, which is not a URL`);
   }
 }
 
-function refuseNoJson(text: string): void {
+function rejectNoJson(text: string): void {
   try {
     JSON.parse(text);
   } catch (error) {

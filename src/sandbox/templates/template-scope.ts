@@ -1,17 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { Drop } from "liquidjs";
 import { parseQuery } from "../../model/addresses.ts";
+import type { TemplateFacts } from "./templates.ts";
 
 /** The facts of a delivery for a thread: texts, which are cheap to pass. */
-export interface SentFacts {
+export interface SentFacts extends Omit<TemplateFacts, "event"> {
   readonly event: Readonly<Record<string, string | undefined>>;
   readonly body: string;
   readonly isJson: boolean;
-  readonly request: string | undefined;
-  readonly details: string | undefined;
-  readonly subscription: { readonly id: string; readonly name: string } | undefined;
-  readonly delivery: { readonly id: string; readonly attempt: number } | undefined;
-  readonly own?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
 }
 
 /** The names that a template may start with, and their known fields; undefined when any field is possible. */

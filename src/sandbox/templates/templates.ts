@@ -29,7 +29,6 @@ export interface TemplateFacts {
   readonly own?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
 }
 
-/** A schema for the payload of an event type. */
 export interface EventTypeSchema {
   readonly eventType: string;
   readonly schema: object;
@@ -38,7 +37,6 @@ export interface EventTypeSchema {
 /** A fault with `isPassing` is not the template's: the same may be rendered later. */
 export type Rendered = { readonly texts: readonly string[] } | { readonly fault: string; readonly isPassing: boolean };
 
-/** Renders templates outside of the event loop. */
 export interface Templates {
   /**
    * Returns their problems by name; empty when they can be used. A field of `data` that is in none of the schemas
@@ -58,8 +56,6 @@ export interface Templates {
 }
 
 export const TEMPLATE_LIMITS = {
-  /** The limit of a template's text, in characters. */
   maxLength: 65_536,
-  /** The limit of the output. */
   maxOutputBytes: 256 * 1024,
 } as const;

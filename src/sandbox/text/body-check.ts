@@ -1,10 +1,9 @@
 import { isAscii } from "node:buffer";
 import type { MaybePromise } from "../../model/accepted.ts";
 import { addressGroupOf } from "../../model/addresses.ts";
-import { PosthornError } from "../../model/errors.ts";
 import { bomLength, scalarTextAt } from "../../model/json.ts";
 import type { Source } from "../../model/source.ts";
-import { createThreadLines, Overdue } from "../threads/thread-lines.ts";
+import { createThreadLines, Overdue, unavailable } from "../threads/thread-lines.ts";
 import { checkJsonText, faultAt, unreadableBody } from "./json-text.ts";
 
 export interface BodySender {
@@ -12,7 +11,6 @@ export interface BodySender {
   readonly remoteAddress: string;
 }
 
-/** Sent to the thread. */
 export interface BodyCall {
   body: Uint8Array;
   format: "json" | "xml";
@@ -55,13 +53,8 @@ export type BodyChecker = ReturnType<typeof createBodyChecker>;
  * loop would answer nobody meanwhile. Sources take turns there, and so do the addresses that send to one. For tests
  * only, `maxOnLoopBytes` changes what is large.
  */
-export function createBodyChecker({
-  maxDepth,
-  maxOnLoopBytes = MAX_ON_LOOP_BYTES,
-}: {
-  maxDepth: number;
-  maxOnLoopBytes?: number;
-}) {
+export function createBodyChecker(options: { maxDepth: number; maxOnLoopBytes?: number }) {
+  const { maxDepth, maxOnLoopBytes = MAX_ON_LOOP_BYTES } = options;
   const threads = { maxThreads: 2, thread: THREAD, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } };
   const apart = createThreadLines<BodyCall, WellFormed>({
     ...threads,
@@ -85,7 +78,7 @@ export function createBodyChecker({
       return await lines.run(line, length, (send) => send(sent, deadlineMs), addressGroupOf(remoteAddress));
     } catch (error) {
       if (!(error instanceof Overdue)) throw error;
-      throw new PosthornError("unavailable", "The check of the body took too long.", { retryAfterS: 5 });
+      throw unavailable("The check of the body took too long.");
     }
   }
 
@@ -115,7 +108,6 @@ async function shareInTurns(body: Buffer): Promise<Uint8Array> {
   return copy;
 }
 
-/** Throws `unreadable_body` unless the body is JSON. */
 export function checkJsonBody(
   body: Buffer,
   charset: string | undefined,

@@ -60,7 +60,7 @@ function findInvalidUtf8(body: Buffer): number {
 
 /**
  * Reads a text as JSON (RFC 8259) without building anything from it: cheaper than JSON.parse, which also takes a depth
- * of a million that nothing can walk later, and it knows where and why a text is refused.
+ * of a million that nothing can walk later, and it knows where and why a text is rejected.
  */
 export class JsonFault extends Error {
   readonly position: number;

@@ -3,29 +3,29 @@ import { PosthornError } from "../../model/errors.ts";
 import { unreadableBody, faultAt, type TextFault } from "./json-text.ts";
 import { bomLength } from "../../model/json.ts";
 
-export interface XmlReader {
-  /** Throws `unreadable_body`, or `too_large` beyond 8 MiB, unless the body is well-formed XML without a document type. */
-  check(body: Buffer, charset: string | undefined, maxDepth: number): void;
-}
+export type XmlReader = Awaited<ReturnType<typeof loadXmlReader>>;
 
 const FATAL = 3;
 
 /** The tree takes up to twenty times the size of the text, in memory that the parser never releases. */
 const MAX_XML_BYTES = 8_388_608;
 
-export async function loadXmlReader(): Promise<XmlReader> {
+export async function loadXmlReader() {
   return createXmlReader(await import("libxml2-wasm"));
 }
 
-function createXmlReader(libxml: typeof Libxml): XmlReader {
+/** Nothing is loaded: no network, no files. A quiet parser reports no errors beside the one that ends it. */
+export function parseXml(libxml: typeof Libxml, body: Buffer, encoding: string | undefined, isQuiet = true) {
   const { XML_PARSE_NO_XXE, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING } = libxml.ParseOption;
   const loud = XML_PARSE_NO_XXE | XML_PARSE_NONET | XML_PARSE_NOWARNING;
-  // Reports are left out at first: they are capped at 100, and one that is no more than a bad namespace is no failure.
-  const quiet = loud | XML_PARSE_NOERROR;
+  const option = isQuiet ? loud | XML_PARSE_NOERROR : loud;
+  return libxml.XmlDocument.fromBuffer(body, encoding === undefined ? { option } : { option, encoding });
+}
 
-  function parse(body: Buffer, encoding: string | undefined, option: number): Libxml.XmlParseError | undefined {
+function createXmlReader(libxml: typeof Libxml) {
+  function findError(body: Buffer, encoding: string | undefined, isQuiet: boolean): Libxml.XmlParseError | undefined {
     try {
-      libxml.XmlDocument.fromBuffer(body, encoding === undefined ? { option } : { option, encoding }).dispose();
+      parseXml(libxml, body, encoding, isQuiet).dispose();
       return undefined;
     } catch (error) {
       if (error instanceof libxml.XmlParseError) return error;
@@ -34,7 +34,8 @@ function createXmlReader(libxml: typeof Libxml): XmlReader {
   }
 
   return {
-    check(body, charset, maxDepth) {
+    /** Throws `unreadable_body`, or `too_large` beyond 8 MiB, unless the body is well-formed XML without a document type. */
+    check(body: Buffer, charset: string | undefined, maxDepth: number): void {
       if (body.length > MAX_XML_BYTES) {
         throw new PosthornError(
           "too_large",
@@ -43,8 +44,9 @@ function createXmlReader(libxml: typeof Libxml): XmlReader {
       }
       const { encoding, fault } = outlineXml(body, charset, maxDepth);
       if (fault !== undefined) throw unreadableBody("XML", fault);
-      if (parse(body, encoding, quiet) === undefined) return;
-      const details = parse(body, encoding, loud)?.details ?? [];
+      // Reports are left out at first: they are capped at 100, and one that is no more than a bad namespace is no failure.
+      if (findError(body, encoding, true) === undefined) return;
+      const details = findError(body, encoding, false)?.details ?? [];
       const { line, col, message } = details.find(({ level }) => level >= FATAL) ??
         details.at(-1) ?? { line: 1, col: 1, message: "unreadable text" };
       throw unreadableBody("XML", parserFault(body, line, col, reasonOf(message)));
@@ -52,7 +54,6 @@ function createXmlReader(libxml: typeof Libxml): XmlReader {
   };
 }
 
-/** Turns the parser's line into a part of a sentence. */
 function reasonOf(message: string): string {
   const text = message.trim().replace(/\s+/g, " ");
   return text.charAt(0).toLowerCase() + text.slice(1);

@@ -42,7 +42,6 @@ function toThrown(error: unknown): Thrown {
  * Linux reports it; on other systems it is undefined.
  */
 
-/** Called by the thread itself. */
 export function findOwnTaskId(): number | undefined {
   try {
     return Number(readlinkSync("/proc/thread-self").split("/").at(-1));

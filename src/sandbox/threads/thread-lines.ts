@@ -51,20 +51,19 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     readonly waiting: Map<string, Job[]>;
     /** Cost of the jobs that wait or run, by sender. */
     readonly bytes: Map<string, number>;
-    /** Cost of the jobs of all senders. */
     totalBytes: number;
     isServed: boolean;
     /** The line counts as slow until then, because its recent work took long. */
     slowUntil: number;
   }
 
-  interface Place {
+  interface Slot {
     readonly seat: ReturnType<typeof createSeat<Reply>>;
-    readonly staysForEver: boolean;
-    line: Line | undefined;
+    readonly isPermanent: boolean;
+    line?: Line | undefined;
     /** The line that used the thread last: the thread still has its schemas in memory. */
-    last: string | undefined;
-    timer: NodeJS.Timeout | undefined;
+    last?: string;
+    timer?: NodeJS.Timeout | undefined;
   }
 
   const { maxThreads, idleMs = IDLE_MS, keepFirst = false } = options;
@@ -73,21 +72,14 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   const maxSlow = Math.max(1, maxThreads - 1);
   /** In the order of their turns. Holds only lines that have work or were slow recently. */
   const lines = new Map<string, Line>();
-  const places: Place[] = [];
+  const slots: Slot[] = [];
   let waitingBytes = 0;
   let isClosed = false;
 
   function getLine(name: string): Line {
     const known = lines.get(name);
     if (known !== undefined) return known;
-    const line: Line = {
-      name,
-      waiting: new Map(),
-      bytes: new Map(),
-      totalBytes: 0,
-      isServed: false,
-      slowUntil: 0,
-    };
+    const line: Line = { name, waiting: new Map(), bytes: new Map(), totalBytes: 0, isServed: false, slowUntil: 0 };
     lines.set(name, line);
     return line;
   }
@@ -97,41 +89,34 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   }
 
   function findNext(): Line | undefined {
-    const slowServed = places.filter(({ line }) => line !== undefined && isSlow(line)).length;
+    const slowServed = slots.filter(({ line }) => line !== undefined && isSlow(line)).length;
     for (const line of lines.values()) {
       if (line.waiting.size > 0 && !line.isServed && (slowServed < maxSlow || !isSlow(line))) return line;
     }
     return undefined;
   }
 
-  function findPlace(name: string): Place | undefined {
-    const free = places.filter(({ line }) => line === undefined);
-    const place = free.find(({ last }) => last === name) ?? free[0];
-    if (place !== undefined || places.length >= maxThreads) return place;
-    const added: Place = {
-      seat: createSeat<Reply>(options),
-      staysForEver: keepFirst && places.length === 0,
-      line: undefined,
-      last: undefined,
-      timer: undefined,
-    };
-    places.push(added);
+  function findSlot(name: string): Slot | undefined {
+    const free = slots.filter(({ line }) => line === undefined);
+    const slot = free.find(({ last }) => last === name) ?? free[0];
+    if (slot !== undefined || slots.length >= maxThreads) return slot;
+    const added: Slot = { seat: createSeat<Reply>(options), isPermanent: keepFirst && slots.length === 0 };
+    slots.push(added);
     return added;
   }
 
   function goOn(): void {
     if (isClosed) return;
     for (let line = findNext(); line !== undefined; line = findNext()) {
-      const place = findPlace(line.name);
-      if (place === undefined) return;
+      const slot = findSlot(line.name);
+      if (slot === undefined) return;
       // Added again at the end: the line's next turn comes after all others.
       lines.delete(line.name);
       lines.set(line.name, line);
-      void serve(place, line, takeJob(line));
+      void serve(slot, line, takeJob(line));
     }
   }
 
-  /** Of a line that has one. */
   function takeJob({ waiting }: Line): Job {
     const [[sender, jobs]] = waiting as unknown as [[string, Job[]]];
     waiting.delete(sender);
@@ -141,21 +126,21 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     return job;
   }
 
-  async function serve(place: Place, line: Line, job: Job): Promise<void> {
-    clearTimeout(place.timer);
-    place.line = line;
-    place.last = line.name;
+  async function serve(slot: Slot, line: Line, job: Job): Promise<void> {
+    clearTimeout(slot.timer);
+    slot.line = line;
+    slot.last = line.name;
     line.isServed = true;
     await job.start(async (call, deadlineMs) => {
       const startedAt = performance.now();
       try {
-        return await place.seat.send(call, deadlineMs);
+        return await slot.seat.send(call, deadlineMs);
       } finally {
         const endedAt = performance.now();
         if (endedAt - startedAt > deadlineMs * SLOW_PART) line.slowUntil = endedAt + SLOW_FOR_MS;
       }
     });
-    place.line = undefined;
+    slot.line = undefined;
     line.isServed = false;
     const left = bytesOf(line, job.sender) - job.byteLength;
     if (left > 0) line.bytes.set(job.sender, left);
@@ -163,7 +148,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     line.totalBytes -= job.byteLength;
     waitingBytes -= job.byteLength;
     forgetIdleLines();
-    if (!place.staysForEver) place.timer = setTimeout(place.seat.stop, idleMs).unref();
+    if (!slot.isPermanent) slot.timer = setTimeout(slot.seat.stop, idleMs).unref();
     goOn();
   }
 
@@ -175,7 +160,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     return bytes.get(sender) ?? 0;
   }
 
-  function refuseTooMuch(line: Line, sender: string, byteLength: number): void {
+  function rejectTooMuch(line: Line, sender: string, byteLength: number): void {
     const isTooMuch = (usedBytes: number, maxBytes: number) => usedBytes > 0 && usedBytes + byteLength > maxBytes;
     if (
       !isTooMuch(bytesOf(line, sender), maxSenderBytes) &&
@@ -201,7 +186,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
       if (isClosed) throw stopped();
       const byteLength = JOB_BYTES + bytes;
       const line = getLine(name);
-      refuseTooMuch(line, sender, byteLength);
+      rejectTooMuch(line, sender, byteLength);
       waitingBytes += byteLength;
       line.totalBytes += byteLength;
       line.bytes.set(sender, bytesOf(line, sender) + byteLength);
@@ -216,10 +201,10 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     /** Calls that wait or run, and later ones, are rejected with `unavailable`. */
     async close(): Promise<void> {
       isClosed = true;
-      for (const { timer } of places) clearTimeout(timer);
+      for (const { timer } of slots) clearTimeout(timer);
       const jobs = [...lines.values()].flatMap(({ waiting }) => [...waiting.values()].flat());
       for (const { start } of jobs) void start(() => Promise.reject(stopped()));
-      await Promise.all(places.map(({ seat }) => seat.close()));
+      await Promise.all(slots.map(({ seat }) => seat.close()));
     },
   };
 }
@@ -266,13 +251,7 @@ function createSeat<Reply extends object>({ thread: file, resourceLimits }: Thre
       thread = undefined;
       // The thread may have ended by itself just when the call came.
       if (current !== undefined && current.tries < MAX_TRIES) return post(current);
-      end((one) =>
-        one.reject(
-          new PosthornError("unavailable", "The check failed because its thread was lost. Try again.", {
-            retryAfterS: 5,
-          }),
-        ),
-      );
+      end((one) => one.reject(unavailable("The check failed because its thread was lost. Try again.")));
     };
     started.on("error", lose);
     started.on("exit", lose);
@@ -343,6 +322,9 @@ function createSeat<Reply extends object>({ thread: file, resourceLimits }: Thre
 }
 
 /** For calls that have no answer when the gateway stops. */
-function stopped(): PosthornError {
-  return new PosthornError("unavailable", "The gateway stops.", { retryAfterS: 5 });
+const stopped = () => unavailable("The gateway stops.");
+
+/** The error of a call that may succeed later. */
+export function unavailable(message: string): PosthornError {
+  return new PosthornError("unavailable", message, { retryAfterS: 5 });
 }

@@ -106,7 +106,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
           "{}": "loop",
         });
         expect(parked.every(({ reason }) => reason.description.length > 10)).toBe(true);
-        await until(async () => (await gateway.refused("queue")).length === 3);
+        await until(async () => (await gateway.rejected("queue")).length === 3);
         expect(await listEvents()).toEqual([]);
       }),
   },

@@ -75,7 +75,7 @@ describe("an account that goes away and comes back", () => {
     expect((await connection.check(queue)).differences).toEqual([]);
   });
 
-  it("refuses what is too large with a word that says so, and takes what fits", async () => {
+  it("rejects what is too large with a word that says so, and takes what fits", async () => {
     await connection.declare(queue);
     const publisher = connection.openPublisher(queue);
     const largest = Buffer.alloc(connection.limits.maxMessageBytes, 0xff);

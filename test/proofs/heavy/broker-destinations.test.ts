@@ -180,7 +180,7 @@ describe.each(BROKER_KINDS)("publishing by %s under load", (kind) => {
     expect(run.lostByBroker).toBeLessThan(states.length / 4);
   });
 
-  it("is a test that can fail: whoever does not wait for the confirmation loses events", async (context) => {
+  it("is a test that can fail: a sender that does not wait for the confirmation loses events", async (context) => {
     const run = await runFaults(await broker.open(context), stopOnly, { confirmAtOnce: true });
     const lost = violationsOf(run).filter(({ kind: violation }) => violation === "lost");
     report(`${kind} as a destination, control without confirmations: ${lost.length} lost`);

@@ -14,7 +14,7 @@ const forgetN8n = (yaml: string) =>
     .replace("mode: forward\n", 'mode: forward\n    health_url: "${N8N_URL}/healthz"\n    health_interval_s: 0.2\n');
 
 describe("the example n8n-proxy", () => {
-  it("loses no order while n8n is down, and stays for whoever wants to look around", async () => {
+  it("loses no order while n8n is down, and stays for people who want to look around", async () => {
     const { output, text } = captureOutput();
     const enough = new AbortController();
     const running = runExample(n8nProxy, { keep: true }, { output, signal: enough.signal });

@@ -95,7 +95,7 @@ describe("a field that is added to a subscription as docs/extend says", () => {
     expect(answer?.example["contact"]).toBe("+49 30 901820");
   });
 
-  it("is refused by a gateway without it", async () => {
+  it("is rejected by a gateway without it", async () => {
     const plain = await startTestGateway();
     try {
       const { json } = await plain.post("/api/v1/subscriptions", subscription("made", { contact: "Grace" }));

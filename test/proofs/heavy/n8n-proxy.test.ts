@@ -101,7 +101,7 @@ describe("n8n behind the gateway of the example", () => {
   });
 
   // shows: B25
-  it("refuses what has no token or does not fit, and hands none of it on", async () => {
+  it("rejects what has no token or does not fit, and hands none of it on", async () => {
     await n8n.enter("ready");
     await start();
     const { body } = createOrder("customer-1", 1);

@@ -35,7 +35,7 @@ describe("a skipped test", () => {
     ]);
   });
 
-  it("is a failed one where CI=true and a service is missing, whoever runs it", async () => {
+  it("is a failed one where CI=true and a service is missing, for every user", async () => {
     expect(await runTests({ CI: "true" })).toMatchObject([
       { status: "skipped", meta: { skipReason: "mounting is not allowed here" } },
       {

@@ -166,7 +166,7 @@ describe("the Smartsheet adapter", () => {
     await until(() => readEventLog().filter(({ status }) => status === "DUPLICATE").length === 4);
     // What was ignored is written down behind the answer.
     await until(
-      async () => (await api.refused("smartsheet")).filter(({ cause }) => cause === "duplicate").length === 2,
+      async () => (await api.rejected("smartsheet")).filter(({ cause }) => cause === "duplicate").length === 2,
     );
     expect(changes()).toHaveLength(before);
   });
@@ -217,7 +217,7 @@ describe("the Smartsheet adapter", () => {
   });
 
   // shows: A30
-  it("shows as FAILED what the core app refuses, and goes on with the sheet", async () => {
+  it("shows as FAILED what the core app rejects, and goes on with the sheet", async () => {
     answerAs(({ body }) => ({ status: body.includes('"row_id":"666"') ? 400 : 200 }));
     smartsheet.change(TAGS, [rowEvent("666"), rowEvent("667")]);
     await until(() => takenBy(TAGS).includes("667"));

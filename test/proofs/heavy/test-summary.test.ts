@@ -94,7 +94,7 @@ describe("the CPU time of a project", () => {
     expect((await summarise([test("passed")], { CPU_LINES })).lines).not.toContain(complaint);
   });
 
-  it("is not judged where only some of the tests run", async () => {
+  it("is not checked where only some of the tests run", async () => {
     const CPU_LINES = cpuLines(["unit/a.test.ts", 100_000]);
     expect(await summarise([test("passed")], { CPU_LINES })).toMatchObject({
       exitCode: 0,

@@ -145,7 +145,7 @@ describe.each(Object.entries(LANGUAGES))("%s", (file, { probe, main, build, run 
     return call(run);
   }
 
-  it("takes what is genuine and refuses the rest", async (context) => {
+  it("takes what is genuine and rejects the rest", async (context) => {
     const [command, ...args] = probe;
     if (spawnSync(command, args).status !== 0) skipWithoutService(context, command);
     writeFileSync(join(folder, file), BLOCKS.get(file) ?? "");

@@ -149,7 +149,7 @@ function propertyOf(change: (bytes: Buffer) => Buffer, count: (verdict: AnswerRe
 }
 
 describe("beside the parser of Node itself, our reader of answers", () => {
-  it("accepts the same with the same content, refuses the same, or is stricter by a rule", async () => {
+  it("accepts the same with the same content, rejects the same, or is stricter by a rule", async () => {
     const verdicts = { accepted: 0, refused: 0, cut: 0 };
     await fc.assert(
       propertyOf(

@@ -28,8 +28,8 @@ function open(options: { result?: Accepted; meter?: Meter; fault?: Error } = {})
     governor: { recordAccepted: () => told.push("governor") },
     work,
     metrics: { countEvent: (kind) => told.push(`counted ${kind}`) },
-    statistics: { noteEvent: () => undefined },
-    disk: { noteFull: () => told.push("disk full") },
+    statistics: { recordEvent: () => undefined },
+    disk: { recordFull: () => told.push("disk full") },
   });
   const done = ({ kind }: Accepted) => told.push(`done ${kind}, ${work.unwrittenEvents} unwritten`);
   return { ingest, told, done };
@@ -102,7 +102,7 @@ describe("the stage that every event passes", () => {
     ]);
   });
 
-  it("goes no further with what the meter refuses, and takes the gateway's own events past it", () => {
+  it("goes no further with what the meter rejects, and takes the gateway's own events past it", () => {
     const asked: string[] = [];
     const { ingest, told, done } = open({ meter: meterOf(OVER, asked) });
     ingest.accept(newEvent(), done);

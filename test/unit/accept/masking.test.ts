@@ -45,7 +45,7 @@ describe("masking", () => {
     );
   });
 
-  it("keeps no body of a refused request in which it cannot find the places", () => {
+  it("keeps no body of a rejected request in which it cannot find the places", () => {
     const rules = parseMask(["/a", "header:X-Mail"]);
     if (rules === undefined) throw new Error("there are rules");
     const facts = JSON.stringify({

@@ -96,7 +96,7 @@ describe("the router", () => {
     expect(seqs(router.match("default", "a"))).toEqual([2, 3, 1, 4]);
   });
 
-  it("forwards what the gateway tells of itself only to whoever names it", () => {
+  it("forwards the gateway's own events only to subscriptions that name them", () => {
     const router = createRouter();
     router.update([
       subscription(1, { events: ["webhook.*"] }),

@@ -45,7 +45,7 @@ function open(trustedProxies: readonly string[] = []) {
 }
 
 describe("wrong keys", () => {
-  it("are refused with 429 when many come from one address in a minute; right ones still work", async () => {
+  it("are rejected with 429 when many come from one address in a minute; right ones still work", async () => {
     const { ask, pass } = open();
     for (let n = 0; n < MAX_WRONG_KEYS; n++) expect(await ask(`wrong-${n}`, STRANGER)).toBeUndefined();
     pass(10_000);

@@ -83,7 +83,7 @@ describe("what a terminal shows of a gateway's work", () => {
     expect(lines[0]).toMatch(/… 202 2 ms$/);
   });
 
-  it("has colours where the terminal has them, and obeys nothing that a sender wrote", () => {
+  it("has colours where the terminal has them, and follows no control sequence of a sender", () => {
     const { lines, request, attempt } = watch({ width: 80, hasColour: true });
     request();
     attempt({ verdict: "dead", responseCode: 500 });

@@ -69,7 +69,7 @@ describe("flags that are made from a schema", () => {
     [["--label", "canary"], "--label: one value is not a pair of a name and a value"],
     [["--filter", "{"], "--filter: write JSON, or @FILE"],
     [["--hidden", "x"], "unknown option '--hidden'"],
-  ])("refuse %j and say what they want", (args, message) => {
+  ])("reject %j and say what they want", (args, message) => {
     expect(() => commandOf().read(...args)).toThrow(message);
   });
 

@@ -54,7 +54,7 @@ describe("a table", () => {
     expect(layOutTable(["NAME", "V"], rows, { width: 80, paint: plain }).text).toBe("NAME  V\n注文  a\nx     b");
   });
 
-  it("cannot move the cursor, whoever wrote its cells", () => {
+  it("cannot move the cursor, with any text in its cells", () => {
     const { text } = layOutTable(["NAME"], [["\u001b[2J\r\nfake"]], { width: 80, paint: plain });
     expect(text).toBe("NAME\n\\u001b[2J\\u000d\\u000afake");
   });

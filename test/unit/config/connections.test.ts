@@ -104,14 +104,14 @@ describe("connections", () => {
       '- { name: a, kind: amqp, url: "amqp://h" }\n  - { name: a, kind: amqp, url: "amqp://h" }',
       "connections[1].name: connections[0] has the same name; names are unique per kind",
     ],
-  ])("are refused with their place, and no secret is repeated: %s", (item, expected) => {
+  ])("are rejected with their place, and no secret is repeated: %s", (item, expected) => {
     const message = problemsOf(`connections:\n  ${item}\n`);
     expect(message).toContain(expected);
     expect(message).toContain("posthorn.yaml:");
     expect(message).not.toContain("s3cret");
   });
 
-  it("are refused by the name of the variable that gives them", () => {
+  it("are rejected by the name of the variable that gives them", () => {
     const env = { POSTHORN_AMQP_URL: "amq://u:s3cret@h", AZURE_SERVICEBUS_CONNECTION_STRING: STORAGE };
     const message = problemsOf("", env);
     expect(message).toContain("POSTHORN_AMQP_URL: is not a RabbitMQ URL");

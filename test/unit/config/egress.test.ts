@@ -45,7 +45,7 @@ describe("egress_proxy", () => {
     "http://user:s3%zzcret@proxy",
     "http://user:s3%ffcret@proxy",
     "http://us%3aer:s3cret@proxy",
-  ])("is refused without being shown: %s", (text) => {
+  ])("is rejected without being shown: %s", (text) => {
     const message = problemsOf("", { POSTHORN_EGRESS_PROXY: text });
     expect(message).toContain("POSTHORN_EGRESS_PROXY: ");
     expect(message).not.toMatch(/s3cret|s3%/);
@@ -81,7 +81,7 @@ describe("auth of a declared subscription", () => {
     ["{ type: mtls, cert: s3cret, key: s3cret }", "auth.cert: holds no certificate"],
     ["{ type: bearer, tokne: s3cret }", "auth.tokne: unknown key"],
     ["{ type: s3cret }", "auth.type: expected"],
-  ])("is refused with its place and without its secrets: %s", (auth, problem) => {
+  ])("is rejected with its place and without its secrets: %s", (auth, problem) => {
     const message = problemsOf(declare(auth));
     expect(message).toContain(`posthorn.yaml:1:`);
     expect(message).toContain(problem);

@@ -72,7 +72,7 @@ describe("where settings come from", () => {
     expect(origins.get("role")?.from).toBe("default");
   });
 
-  it("reads the file that is named, and refuses to go on without it", () => {
+  it("reads the file that is named, and does not go on without it", () => {
     writeFileSync(join(cwd, "other.yaml"), "port: 99");
     expect(loadConfig({ file: "other.yaml", env: {}, cwd }).config.port).toBe(99);
     expect(() => loadConfig({ file: "none.yaml", env: {}, cwd })).toThrow(/none\.yaml: cannot be read \(ENOENT\)/);
@@ -140,7 +140,7 @@ describe("secrets in files", () => {
     expect(load(undefined, { POSTHORN_ADMIN_KEY_FILE: "key" }).config.adminKey).toBe("correct-horse-battery-staple");
   });
 
-  it("refuses both ways at once, a missing file and an empty one", () => {
+  it("rejects both ways at once, a missing file and an empty one", () => {
     writeFileSync(join(cwd, "empty"), "\n");
     const env = {
       POSTHORN_ADMIN_KEY: "0123456789",
@@ -154,7 +154,7 @@ describe("secrets in files", () => {
     expect(problemsOf(undefined, { POSTHORN_ADMIN_KEY_FILE: "empty" })[0]).toMatch(/is empty/);
   });
 
-  it("refuses an admin key that could be guessed, and warns of one that is short", () => {
+  it("rejects an admin key that could be guessed, and warns of one that is short", () => {
     for (const key of ["12345678", "0123456789abcde"]) {
       expect(problemsOf(undefined, { POSTHORN_ADMIN_KEY: key })).toEqual([
         expect.stringMatching(/^POSTHORN_ADMIN_KEY: .*16 to 256 printable characters/),
@@ -207,7 +207,7 @@ describe("variables in the yaml", () => {
     );
   });
 
-  it("leaves an unexpanded number in quotes what it is: text, and refused", () => {
+  it("leaves an unexpanded number in quotes what it is: text, and rejected", () => {
     expect(problemsOf("port: '80'")[0]).toMatch(/^posthorn\.yaml:1:7 port: expected a whole number from 0 to 65535/);
   });
 });
@@ -263,7 +263,7 @@ describe("wrong configuration", () => {
     expect(problemsOf("port: http://me:hunter2@db/x").join()).not.toContain("hunter2");
   });
 
-  it("refuses keys given twice, broken yaml, several documents, merge keys and a file that is a list", () => {
+  it("rejects keys given twice, broken yaml, several documents, merge keys and a file that is a list", () => {
     expect(problemsOf("port: 1\nport: 2")[0]).toMatch(/^posthorn\.yaml:2:1: Map keys must be unique/);
     expect(problemsOf("port: [1")[0]).toMatch(/^posthorn\.yaml:1:/);
     expect(problemsOf("port: 1\n---\nport: 2")).toHaveLength(1);
@@ -287,7 +287,7 @@ describe("wrong configuration", () => {
     ["sqlite:x?mode=memory", /must not contain/],
     ["mysql:x", /only sqlite, not mysql:/],
     ["nonsense", /not a URL/],
-  ])("refuses the store URL %s", (url, problem) => {
+  ])("rejects the store URL %s", (url, problem) => {
     expect(problemsOf(undefined, { POSTHORN_STORE_URL: url })[0]).toMatch(problem);
   });
 
@@ -319,7 +319,7 @@ describe("declared subscriptions", () => {
     expect(problemsOf(`subscriptions:\n- ${one}\n- ${one.replace("{", "{tenant_id: t, ")}`)).toEqual([]);
   });
 
-  it("obey the rules that the API has, with the place of the field", () => {
+  it("follow the rules that the API has, with the place of the field", () => {
     const yaml = [
       "subscriptions:",
       "  - name: a",

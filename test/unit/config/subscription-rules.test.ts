@@ -21,7 +21,7 @@ describe("the rules for a subscription", () => {
     expect(fieldsOf({ retry_policy: "dairy", signature_header: "X-Webhook-Signature" })).toEqual([]);
   });
 
-  it("refuse both ways to say when to retry", () => {
+  it("reject both ways to say when to retry", () => {
     expect(fieldsOf({ retry_policy: "standard", retry_count: 1 })).toEqual(["retry_policy"]);
     expect(fieldsOf({ retry_policy: { delays_s: [1] }, retry_interval: 1 })).toEqual(["retry_policy"]);
   });
@@ -30,7 +30,7 @@ describe("the rules for a subscription", () => {
     expect(fieldsOf({ events: ["a.b", "a..b", "a b", "*"] })).toEqual(["events[1]", "events[2]"]);
   });
 
-  it("refuse control characters and half characters in names", () => {
+  it("reject control characters and half characters in names", () => {
     for (const name of ["a\0b", "a\nb", "\u009b", "\ud800"]) expect(fieldsOf({ name })).toEqual(["name"]);
     expect(fieldsOf({ tenant_id: "t\0" })).toEqual(["tenant_id"]);
     expect(fieldsOf({ name: "Müller & Söhne 🚚", description: "two\nlines" })).toEqual([]);
@@ -44,7 +44,7 @@ describe("the rules for a subscription", () => {
     expect(problem?.message).not.toContain(secretOf(23).slice(6));
   });
 
-  it("refuse headers that the gateway sets, that move a request, or that are not headers", () => {
+  it("reject headers that the gateway sets, that move a request, or that are not headers", () => {
     const refused = [
       "Host",
       "content-LENGTH",

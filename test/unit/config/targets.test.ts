@@ -53,7 +53,7 @@ ${subscription("home")}`);
     ["targets: [{ name: home }, { name: home }]", "targets[1].name"],
     [subscription("home"), "subscriptions[0].target"],
     [`targets: [{ name: home, tenant_id: other }]\n${subscription("home")}`, "subscriptions[0].target"],
-  ])("are refused with their place: %s", (yaml, place) => {
+  ])("are rejected with their place: %s", (yaml, place) => {
     const problems = problemsOf(yaml);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(place);

@@ -30,7 +30,7 @@ const COLOURS = LEVELS.flatMap((red) => LEVELS.flatMap((green) => LEVELS.map((bl
 const GROUNDS = ["ground", "surface", "surface-raised", "surface-sunk"];
 
 describe("the dark theme", () => {
-  it("has the same colours for whoever chose it as for whose system is dark", () => {
+  it("has the same colours by choice as by a dark system", () => {
     const bySystem = TOKENS.slice(TOKENS.indexOf("@media"), TOKENS.indexOf("/* The same"));
     const colours = (css: string) => css.match(/--[^;]+;/g);
     expect(colours(bySystem)?.length).toBeGreaterThan(20);

@@ -94,7 +94,7 @@ describe("what a list shows", () => {
   });
 });
 
-describe("an act on many", () => {
+describe("an action on many", () => {
   it("names a filter, or says that all are meant", () => {
     expect(selectionOf({ reason: "refused", since: undefined, event_type: "" })).toEqual({
       filter: { reason: "refused" },

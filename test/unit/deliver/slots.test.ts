@@ -103,7 +103,7 @@ describe("the slots", () => {
     expect([takeNext(slots)?.seq, takeNext(slots)?.seq]).toEqual([1, undefined]);
   });
 
-  it("go to whoever was served longest ago among tenants with equally many, however many lanes they have", () => {
+  it("go to the tenant that was served longest ago among tenants with equally many, however many lanes they have", () => {
     const slots = createSlots(2);
     const lanes = [lane(1, "a"), lane(2, "a"), lane(3, "a"), lane(4, "b"), lane(5, "c")];
     for (const each of lanes) slots.enqueue(each);

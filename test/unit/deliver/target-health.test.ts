@@ -113,7 +113,7 @@ describe("a health check", () => {
     expect(far.state.checks).toHaveLength(before + 1);
   });
 
-  it("suspends whoever has something to send after as long as he says without a success", async () => {
+  it("suspends a subscription with something to send after its time without a success", async () => {
     const suspension = { afterDead: undefined, afterMs: 72 * 60 * MINUTE_MS, resumesWhenHealthy: true };
     const far = await openChecked({ checkEveryMs: 10 * MINUTE_MS }, { suspension });
     await goDown(far);

@@ -22,7 +22,7 @@ describe("the turns at a number", () => {
     expect(turns.ask(at("+1"), "otp", 0)).toBe(0);
   });
 
-  it("never let more than the limit go in any span, whoever comes back when", () => {
+  it("never let more than the limit go in any span, in every order of attempts", () => {
     const arrivals = fc.array(fc.record({ at: fc.nat(5000), number: fc.constantFrom("+1", "+2") }), { maxLength: 60 });
     fc.assert(
       fc.property(arrivals, fc.integer({ min: 1, max: 4 }), (list, max) => {

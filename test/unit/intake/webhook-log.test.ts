@@ -3,7 +3,7 @@ import { createRequestLog } from "../../../src/intake/webhook-log.ts";
 import type { LoggedRequest } from "../../../src/store/port/event-log.ts";
 import { newRequest } from "../../support/store-fixtures.ts";
 
-describe("the log of refused requests", () => {
+describe("the log of rejected requests", () => {
   function open() {
     const kept: LoggedRequest[] = [];
     const clock = { now: 0 };

@@ -145,7 +145,7 @@ describe("a request that its endpoint's validation objects to", () => {
     ["later", { check: () => Promise.reject(error) }],
   ];
 
-  it.each(VALIDATIONS)("is refused %s where its sender can be told", async (_, validations) => {
+  it.each(VALIDATIONS)("is rejected %s where its sender can be told", async (_, validations) => {
     const { receive, accepted, logged } = openReceiver(stored, validations);
     const refused = await receive(sourceOf(GENERIC), {});
     expect(refused).toEqual({ kind: "rejected", stage: "check", error, requestId: logged[0]?.id });

@@ -37,7 +37,7 @@ describe("the ballast", () => {
 
   it("is given up at once when a write found no room, also while it is being filled", async () => {
     const { watch, file, faults } = open();
-    watch.noteFull();
+    watch.recordFull();
     await watch.settled();
     expect(existsSync(file)).toBe(false);
     expect(faults).toEqual([]);

@@ -51,13 +51,13 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe("statistics of attempts", () => {
   it("are told up to the moment, whether they are written or not", async () => {
     const { statistics, time, rows } = open();
-    statistics.note(1, 100, true);
+    statistics.record(1, 100, true);
     expect((await statistics.describe([1])).last_1h).toMatchObject({ attempts: 1, failures: 0 });
     expect(rows).toEqual([]);
     time.step();
     await turn();
     expect(rows.length).toBe(2);
-    statistics.note(1, 100, false);
+    statistics.record(1, 100, false);
     const { last_1h, last_24h } = await statistics.describe([1]);
     expect(last_1h).toMatchObject({ attempts: 2, failures: 1 });
     expect(last_24h).toMatchObject({ attempts: 2, failures: 1 });
@@ -66,10 +66,10 @@ describe("statistics of attempts", () => {
 
   it("tell deliveries by how they ended, apart from their attempts", async () => {
     const { statistics, time } = open();
-    for (const isSuccess of [false, false, true, true]) statistics.note(1, 5, isSuccess);
-    statistics.noteEnded(1, "first_try");
-    statistics.noteEnded(1, "later");
-    statistics.noteEnded(2, "dead");
+    for (const isSuccess of [false, false, true, true]) statistics.record(1, 5, isSuccess);
+    statistics.recordEnd(1, "first_try");
+    statistics.recordEnd(1, "later");
+    statistics.recordEnd(2, "dead");
     const ended = { first_try: 1, later: 1, dead: 0 };
     const told = async () => {
       const { last_1h, last_24h } = await statistics.describe([1]);
@@ -82,17 +82,17 @@ describe("statistics of attempts", () => {
     expect(await told()).toEqual([ended, ended, ended, ended]);
     const { last_1h } = await statistics.describe([WHOLE_GATEWAY]);
     expect(last_1h).toMatchObject({ attempts: 4, failures: 2, ended: { first_try: 1, later: 1, dead: 1 } });
-    statistics.noteEvent();
+    statistics.recordEvent();
     expect((await statistics.describeWindow("last_1h", [EVENTS_TAKEN])).attempts).toBe(1);
   });
 
   it("count nothing twice while they are being written", async () => {
     const { statistics, time, state, release } = open({ hold: true });
-    for (let n = 0; n < 10; n++) statistics.note(1, 5, true);
+    for (let n = 0; n < 10; n++) statistics.record(1, 5, true);
     const early = statistics.describe([1]);
     time.step();
     const during = statistics.describe([1]);
-    statistics.note(1, 5, false);
+    statistics.record(1, 5, false);
     for (let n = 0; n < 50; n++) {
       await turn();
       release();
@@ -109,9 +109,9 @@ describe("statistics of attempts", () => {
 
   it("come as a series without gaps that ends now", async () => {
     const { statistics, time } = open();
-    statistics.note(1, 50, true);
+    statistics.record(1, 50, true);
     time.jump(3 * MINUTE_MS);
-    statistics.note(1, 50, false);
+    statistics.record(1, 50, false);
     const { last_1h, last_24h } = await statistics.describe([1]);
     expect([last_1h.series.length, last_24h.series.length]).toEqual([60, 24]);
     expect(last_1h.series.at(-1)).toMatchObject({ at: START + 3 * MINUTE_MS, attempts: 1, failures: 1 });
@@ -125,7 +125,7 @@ describe("statistics of attempts", () => {
 
   it("forget what lies before the window", async () => {
     const { statistics, time } = open();
-    statistics.note(1, 50, false);
+    statistics.record(1, 50, false);
     time.step();
     await turn();
     time.jump(60 * MINUTE_MS);
@@ -143,7 +143,7 @@ describe("statistics of attempts", () => {
     const { statistics, time, state, rows, faults } = open();
     state.isFull = true;
     for (let round = 0; round < 3; round++) {
-      statistics.note(1, 50, true);
+      statistics.record(1, 50, true);
       time.step();
       await turn();
     }
@@ -177,9 +177,9 @@ function sumOf(stats: readonly AttemptStats[], subscriptionSeq: number) {
 describe("the collector of attempts", () => {
   it("counts each attempt for its subscription, its minute and the whole gateway", () => {
     const collector = createAttemptCollector();
-    collector.note(7, 20, true, NOON);
-    collector.note(7, 400, false, NOON);
-    collector.note(8, 20, true, NOON + 60_000);
+    collector.record(7, 20, true, NOON);
+    collector.record(7, 400, false, NOON);
+    collector.record(8, 20, true, NOON + 60_000);
     const taken = collector.take();
     expect(
       taken.map(({ minute, subscriptionSeq, attempts, failures }) => [minute, subscriptionSeq, attempts, failures]),
@@ -197,9 +197,9 @@ describe("the collector of attempts", () => {
 
   it("shows what waits without taking it", () => {
     const collector = createAttemptCollector();
-    collector.note(1, 5, true, NOON);
-    collector.note(1, 5, false, NOON + 60_000);
-    collector.note(2, 5, true, NOON + 60_000);
+    collector.record(1, 5, true, NOON);
+    collector.record(1, 5, false, NOON + 60_000);
+    collector.record(2, 5, true, NOON + 60_000);
     const seen = collector.peek(new Set([1, 99]));
     expect(sumOf(seen, 1)).toEqual([2, 1]);
     expect(seen).toHaveLength(2);
@@ -209,9 +209,9 @@ describe("the collector of attempts", () => {
 
   it("begins with nothing again after it was emptied", () => {
     const collector = createAttemptCollector();
-    for (let seq = 1; seq <= 300; seq++) collector.note(seq, 5, false, NOON);
+    for (let seq = 1; seq <= 300; seq++) collector.record(seq, 5, false, NOON);
     collector.take();
-    for (let seq = 300; seq > 0; seq--) collector.note(seq, 5, true, NOON);
+    for (let seq = 300; seq > 0; seq--) collector.record(seq, 5, true, NOON);
     const taken = collector.take();
     expect(taken).toHaveLength(301);
     expect(new Set(taken.slice(1).map(({ attempts, failures }) => `${attempts} ${failures}`))).toEqual(
@@ -222,7 +222,7 @@ describe("the collector of attempts", () => {
   it("loses none of 15,000 subscriptions within a minute, though it holds 10,000 at once", () => {
     const collector = createAttemptCollector();
     for (let round = 0; round < 2; round++) {
-      for (let seq = 1; seq <= 15_000; seq++) collector.note(seq, 5, seq % 2 === 0, NOON);
+      for (let seq = 1; seq <= 15_000; seq++) collector.record(seq, 5, seq % 2 === 0, NOON);
     }
     const taken = collector.take();
     expect(sumOf(taken, WHOLE_GATEWAY)).toEqual([30_000, 15_000]);
@@ -233,7 +233,7 @@ describe("the collector of attempts", () => {
   it("is bounded while nobody takes anything: the oldest go", () => {
     const collector = createAttemptCollector();
     for (let minute = 0; minute < 60; minute++) {
-      for (let seq = 1; seq <= 2000; seq++) collector.note(seq, 5, true, NOON + minute * 60_000);
+      for (let seq = 1; seq <= 2000; seq++) collector.record(seq, 5, true, NOON + minute * 60_000);
     }
     const taken = collector.take();
     expect(taken.length).toBeLessThanOrEqual(50_000);

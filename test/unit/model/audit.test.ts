@@ -81,7 +81,7 @@ describe("the check of an audit log", () => {
     expect(findFault({ rows: rows.slice(6), head }, { checkpoint: signed })).toMatchObject({ seq: 6 });
   });
 
-  it("finds that a log was put back to an earlier state by an entry that was noted elsewhere", () => {
+  it("finds that a log was put back to an earlier state by an entry that was recorded elsewhere", () => {
     const [before, after] = [buildChain(TEN.slice(0, 6)), buildChain(TEN)];
     expect(findFault(before)).toBeUndefined();
     const { seq, hash } = after.rows[8] as AuditRow;

@@ -160,7 +160,7 @@ describe("filters in general", () => {
     );
   });
 
-  it("are refused with a place, or work on anything: they never throw otherwise", () => {
+  it("are rejected with a place, or work on anything: they never throw otherwise", () => {
     const odd = fc.oneof(
       fc.anything(),
       fc.object({ key: fc.constantFrom("data", "$or", "$not", "$in", "$gt", "headers", "a", "__proto__") }),

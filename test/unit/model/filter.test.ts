@@ -197,7 +197,7 @@ describe("what a filter says when an event does not match", () => {
   });
 });
 
-describe("a filter that is refused", () => {
+describe("a filter that is rejected", () => {
   it.each<[unknown, string]>([
     [[], "event_filter"],
     [7, "event_filter"],

@@ -71,7 +71,7 @@ describe("a fallback", () => {
     ['the fallback of "other"', {}, [HOME, { name: "other", kind: "http", events: ["#"], fallback: "home" }]],
     ["ordered", { ordered: true }, [HOME]],
     ["cannot be counted", { ordered: true }, [{ ...HOME, ordered: true, destination: { exchange: "bus" } }]],
-  ])("is refused with the reason: %s", (reason, change, others) => {
+  ])("is rejected with the reason: %s", (reason, change, others) => {
     const problems = checkFallback({ ...FORWARD, ...change }, others, KINDS);
     expect(problems).toEqual([{ field: "fallback", message: expect.stringContaining(reason) }]);
   });

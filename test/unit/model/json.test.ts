@@ -116,7 +116,7 @@ describe("JSON Pointers", () => {
     );
   });
 
-  it.each(["foo", "/a~", "/a~2b", "#/foo"])("refuse %j", (text) => {
+  it.each(["foo", "/a~", "/a~2b", "#/foo"])("reject %j", (text) => {
     expect(() => parsePointer(text)).toThrow(expect.objectContaining({ code: "invalid_field" }));
     expect(() => parsePointer(text)).toThrow(PosthornError);
   });

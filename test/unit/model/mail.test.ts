@@ -88,7 +88,7 @@ describe("the URL of an SMTP server", () => {
     ["smtp://mail.example.com/path", "auto", "must not have a path"],
     ["smtp://mail.example.com?tls=no", "auto", "must not have a path"],
     ["smtp://me:secret@mail.example.com", "none", "would be sent without encryption"],
-  ] as const)("refuses %s with tls %s", (url, mode, problem) => {
+  ] as const)("rejects %s with tls %s", (url, mode, problem) => {
     const parsed = parseSmtpUrl(url, mode);
     expect(parsed).toContain(problem);
     expect(parsed).not.toContain("secret@");

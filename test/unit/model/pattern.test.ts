@@ -64,7 +64,7 @@ describe("a pattern", () => {
   });
 
   it.each(["", ".", "a.", ".a", "a..b", "a.*b", "a.**", "##", "a b", "a/b", "ä", "a\u0000", "a\n", "x".repeat(256)])(
-    "is refused when it is %j",
+    "is rejected when it is %j",
     (text) => {
       expect(() => parsePattern(text)).toThrow(expect.objectContaining({ code: "invalid_field", field: "events" }));
     },

@@ -80,7 +80,7 @@ describe("secrets", () => {
     "no \u200bwidth at all",
     `whsk_${"A".repeat(88)}`,
     `whpk_${"A".repeat(44)}`,
-  ])("are refused when malformed, without being repeated in the message (case %#)", (text) => {
+  ])("are rejected when malformed, without being repeated in the message (case %#)", (text) => {
     expect(() => decodeSecret(text)).toThrow(expect.objectContaining({ code: "invalid_field", field: "secret" }));
     expect(() => decodeSecret(text)).toThrow(
       /^(A secret is whsec_ followed by base64, or a text of 16 to 128 printable characters|After whsec_ there must be the base64 of 24 to 64 bytes|whsk_… and whpk_… are ed25519 keys and cannot be used as a secret)\.$/,
@@ -126,14 +126,14 @@ describe("a signer", () => {
     expect(both).toEqual({ plain: first.plain, standard: `${first.standard} ${second.standard}` });
   });
 
-  it("refuses to be made without a secret or with a bad one", () => {
+  it("cannot be made without a secret or with a bad one", () => {
     expect(() => createSigner([])).toThrow(/at least one secret/);
     expect(() => createSigner([secret, "whsec_short"])).toThrow(/there must be the base64/);
   });
 });
 
 describe("verifying", () => {
-  it("accepts what was signed and refuses it with any bit of the body flipped", () => {
+  it("accepts what was signed and rejects it with any bit of the body flipped", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 500 }), fc.nat(), (body, bit) => {
         const { plain, standard } = createSigner([secret]).sign("evt_1", timestampS, body);
@@ -147,7 +147,7 @@ describe("verifying", () => {
     );
   });
 
-  it("refuses a signature, an id, a time or a secret that is not the one", () => {
+  it("rejects a signature, an id, a time or a secret that is not the one", () => {
     const body = Buffer.from("hello");
     const { plain, standard } = createSigner([secret]).sign("evt_1", timestampS, body);
     const headers = { id: "evt_1", timestamp: String(timestampS), signature: standard };

@@ -92,7 +92,7 @@ describe("signing keys", () => {
     expect(sign(retireReplaced(keys)).standard.split(" ")).toHaveLength(1);
   });
 
-  it("refuse a second rotation, a known secret, and to end what was not begun", () => {
+  it("reject a second rotation, a known secret, and to end what was not begun", () => {
     const keys = make();
     const begun = startRotation(keys, rotation(createSecret(random)), NOW);
     const code = (run: () => unknown) => {

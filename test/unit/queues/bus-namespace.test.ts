@@ -11,7 +11,7 @@ describe("an error of Azure Service Bus", () => {
     ["as the last of tries that were repeated", new AggregateError([new AggregateError([settled])])],
   ])("that a message is settled is known as such, %s", (_, error) => expect(isOfSettledMessage(error)).toBe(true));
 
-  it("is judged by the last of several tries", () => {
+  it("is checked by the last of several tries", () => {
     const error = new AggregateError([settled, closed]);
     expect([isOfSettledMessage(error), isOfClosedLink(error)]).toEqual([false, true]);
     expect(toBusFault(error, "example")).toMatchObject({ kind: "unreachable" });

@@ -22,7 +22,7 @@ function create(onState?: ConnectionsOptions["onState"]) {
 }
 
 describe("the connections of a process", () => {
-  it("are one for each kind and name, whoever asks", async () => {
+  it("are one for each kind and name, for all callers", async () => {
     const connections = create();
     const one = connections.find("amqp", "default");
     expect(one).toBeDefined();

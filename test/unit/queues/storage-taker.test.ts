@@ -24,7 +24,7 @@ type Received = Awaited<ReturnType<QueueClient["receiveMessages"]>>;
 const receivedWith = (...items: Partial<DequeuedMessageItem>[]) => ({ receivedMessageItems: items }) as Received;
 const nothing = async () => ({}) as never;
 
-describe("whoever takes from a queue of Azure Storage", () => {
+describe("a consumer of a queue of Azure Storage", () => {
   it("asks for nothing more once it rests, so that it does not take what is given back meanwhile", async () => {
     let asked = 0;
     const receiveMessages = async () => {

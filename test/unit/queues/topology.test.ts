@@ -85,7 +85,7 @@ describe("the exchange for delayed messages", () => {
     expect(server.declared).toHaveLength(4);
   });
 
-  it("stays as it is where there is one, whoever made it", async () => {
+  it("stays as it is where there is one, also of another maker", async () => {
     const server = createServer({ hasPlugin: true, exchanges: [DELAYED] });
     await declare(server);
     expect(server.findDelayed()).toEqual([]);

@@ -196,7 +196,7 @@ function run(perSecond: number, seconds: number): { largest: number; opened: num
     open += room;
     opened += room;
     largest = Math.max(largest, open);
-    if (room > 0) windows.noteOpened(1, Math.ceil(open), now);
+    if (room > 0) windows.recordOpened(1, Math.ceil(open), now);
   }
   return { largest, opened };
 }
@@ -212,7 +212,7 @@ describe("how many replays a lane has open", () => {
   it("shrinks where they are not, so that fresh ones never wait long behind them", () => {
     const windows = createLaneWindows();
     const first = windows.room(1, 0, 0);
-    windows.noteOpened(1, first, 0);
+    windows.recordOpened(1, first, 0);
     expect(windows.room(1, first, 100)).toBe(0);
     expect(windows.room(1, 0, 20_000)).toBe(first / 2);
     // Each lane has its own.

@@ -69,7 +69,7 @@ describe("a tenant that nobody has configured", () => {
     await expect(tenants.create({ id: "Born One" })).rejects.toMatchObject({ code: "conflict" });
   });
 
-  it("is changed in the version that was meant, keeps its birth, and is in memory from then on", async () => {
+  it("is changed in the version that was meant, keeps its time of creation, and is in memory from then on", async () => {
     const { registry, tenants, told, bear } = await open();
     await bear("born");
     const seen = etagOf(await tenants.get("born"));

@@ -82,7 +82,7 @@ describe("a picture that is made small", () => {
     expect(Math.max(...differences)).toBeLessThan(16);
   });
 
-  it("is refused when it is of another kind", () => {
+  it("is rejected when it is of another kind", () => {
     expect(() => shrinkPng(writePng([[[1, 2, 3]]], 16))).toThrow("depth 16");
   });
 });

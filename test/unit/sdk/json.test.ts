@@ -41,7 +41,7 @@ describe("JSON that is read", () => {
     );
   });
 
-  it("is refused where it is not JSON, however many digits it has", () => {
+  it("is rejected where it is not JSON, however many digits it has", () => {
     for (const text of ["{1234567890123456", '{"a":1234567890123456,}', "01234567890123456", "[1234567890123456]]"]) {
       expect(() => parseJson(text)).toThrow(SyntaxError);
     }

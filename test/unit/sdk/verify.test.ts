@@ -101,7 +101,7 @@ describe("a webhook of the gateway", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("what is rejected", () => {
   const headers = gatewayHeaders(BODY, [SECRET]);
   const { "X-Webhook-Signature": plain } = headers;
   const md5 = `md5=${plain.slice(7)}`;

@@ -19,7 +19,7 @@ describe("a handshake that must be signed", () => {
     ["slack", slack, ASKING.slack],
     ["zoom", zoom, ASKING.zoom],
     ["discord", discord, ASKING.discord],
-  ] as const)("is refused without a signature, or with one of another body: %s", async (_name, fixture, asking) => {
+  ] as const)("is rejected without a signature, or with one of another body: %s", async (_name, fixture, asking) => {
     const { kind, settings } = fixture;
     const unsigned = { ...fixture.sign(SIGNED_AT, asking), headers: {} };
     expect(await codeOf(() => kind.handshake?.(unsigned, settings))).toBe("bad_signature");
@@ -27,7 +27,7 @@ describe("a handshake that must be signed", () => {
     expect(await codeOf(() => kind.handshake?.({ ...unsigned, headers }, settings))).toBe("bad_signature");
   });
 
-  it("is refused when it is stale", async () => {
+  it("is rejected when it is stale", async () => {
     for (const [fixture, asking] of [
       [slack, ASKING.slack],
       [zoom, ASKING.zoom],

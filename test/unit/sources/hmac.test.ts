@@ -81,7 +81,7 @@ it.each([
   ["milliseconds", String(SIGNED_AT), String(SIGNED_AT - 301_000)],
   ["RFC 3339", new Date(SIGNED_AT).toISOString(), new Date(SIGNED_AT - 301_000).toISOString()],
   ["what is no time", String(SIGNED_AT / 1000), "yesterday"],
-])("a time in %s is judged", async (_unit, fresh, stale) => {
+])("a time in %s is checked", async (_unit, fresh, stale) => {
   const options = { signed: "{timestamp}.{body}" };
   const headers = (time: string) => ({ "x-signature": sign(`${time}.{body}`), "x-webhook-timestamp": time });
   expect(await verdict(options, headers(fresh))).toBeUndefined();

@@ -89,7 +89,7 @@ describe("Standard Webhooks", () => {
     );
   });
 
-  it("refuses an id with a dot, whose bytes could be read as another id, time and body", async () => {
+  it("rejects an id with a dot, whose bytes could be read as another id, time and body", async () => {
     const [secret = ""] = standard.settings.secrets;
     const dotted = withHeaders(request, {
       "webhook-id": "a.b",

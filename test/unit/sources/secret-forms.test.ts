@@ -114,7 +114,7 @@ describe("a public key", () => {
     expect(findEd25519Key(signed)).toBeUndefined();
   });
 
-  it("is refused as a secret of Discord and of Standard Webhooks", () => {
+  it("is rejected as a secret of Discord and of Standard Webhooks", () => {
     expect(formOf("discord").findProblem(weak.toString("hex"))).toContain("public key");
     expect(formOf("discord").findProblem(publicKey().toString("hex"))).toBeUndefined();
     expect(formOf("standard-webhooks").findProblem(`whpk_${weak.toString("base64")}`)).toContain("Ed25519");

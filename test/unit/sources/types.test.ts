@@ -55,7 +55,7 @@ describe("the type of an event", () => {
   });
 });
 
-it("a kind that reads JSON refuses to guess at anything else", async () => {
+it("a kind that reads JSON does not guess at anything else", async () => {
   const request = withBody(discord.sign(SIGNED_AT), Buffer.from("a=b"));
   const text = { ...request, headers: { "content-type": "text/plain" } };
   expect(await codeOf(() => readRequest(discord.kind, text, discord.settings))).toBe("unreadable_body");
@@ -96,7 +96,7 @@ describe("a request of Twilio", () => {
     expect(await codeOf(() => twilio.kind.verify?.(swapped, twilio.settings))).toBe("bad_signature");
   });
 
-  it("that is no form and has no such hash is refused", async () => {
+  it("that is no form and has no such hash is rejected", async () => {
     const unsigned = arrive("twilio", { at: SIGNED_AT, headers: {}, body: json({ a: 1 }) });
     const headers = { ...JSON_TYPE, "x-twilio-signature": getExpectedTwilioSignature(token, unsigned.url, {}) };
     expect(await codeOf(() => twilio.kind.verify?.({ ...unsigned, headers }, twilio.settings))).toBe("bad_signature");

@@ -34,11 +34,11 @@ describe("a write connection", () => {
     expect(syncMode).toBe("OFF");
   });
 
-  it("is refused where the database cannot be in WAL mode", () => {
+  it("is rejected where the database cannot be in WAL mode", () => {
     expect(() => openWriteConnection({ file: ":memory:" })).toThrow(withCode("store_unsafe"));
   });
 
-  it("is refused to a SQLite that can lose pages", () => {
+  it("is not opened with a SQLite that can lose pages", () => {
     for (const version of ["3.51.3", "3.52.0", "4.0.0"]) expect(() => rejectOldVersion(version)).not.toThrow();
     for (const version of ["3.51.2", "3.7.0", "3.51", "2.99.99"]) {
       expect(() => rejectOldVersion(version)).toThrow(withCode("store_unsafe"));
@@ -111,7 +111,7 @@ describe("a write connection", () => {
       expect(read("select version from migrations")).toEqual([{ version: 1 }]);
     });
 
-    it("never goes back: a release that knows only the first refuses the database", () => {
+    it("never goes back: a release that knows only the first rejects the database", () => {
       const { db, migrations, path, read } = openBeforeSecond("create table two (b);");
       migrate(db, migrations);
       rmSync(join(path, SECOND));

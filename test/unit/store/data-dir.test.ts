@@ -14,7 +14,7 @@ const LOCK_URL = new URL("../../../src/store/sqlite/data-dir.ts", import.meta.ur
 describe("the lock on a data directory", () => {
   const folder = useFolder();
 
-  it("refuses a second gateway and lets it in when the first has gone", () => {
+  it("rejects a second gateway and lets it in when the first has gone", () => {
     const lock = lockDataDir(folder.path);
     expect(() => lockDataDir(folder.path)).toThrow(expect.objectContaining({ code: "data_dir_in_use" }));
     lock.release();

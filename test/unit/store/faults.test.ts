@@ -36,7 +36,7 @@ describe("an error of SQLite", () => {
     expect(classifyFault({ errcode: errcode + 4 * 256 })).toBe(fault);
   });
 
-  it("is judged by what the driver really throws", async () => {
+  it("is checked by what the driver really throws", async () => {
     const db = new DatabaseSync(":memory:");
     db.exec("create table t (a integer primary key, b blob) strict; pragma max_page_count = 5");
     const insert = db.prepare("insert into t values (?, ?)");
@@ -48,7 +48,7 @@ describe("an error of SQLite", () => {
     await collectGarbage();
   });
 
-  it("is judged by its words where the driver gives no number", async () => {
+  it("is checked by its words where the driver gives no number", async () => {
     const folder = mkdtempSync(join(tmpdir(), "posthorn-"));
     const file = join(folder, "damaged.db");
     const whole = new DatabaseSync(file);

@@ -189,7 +189,7 @@ describe("group commit", () => {
     expect(commanded.map(({ commands }) => commands.length)).toEqual([1, 1, 1]);
   });
 
-  it("drops refused requests beyond what may wait, in number and in bytes", async () => {
+  it("drops rejected requests beyond what may wait, in number and in bytes", async () => {
     const many = await batchesOf((commits) => {
       for (let i = 0; i < 1500; i++) commits.logRequest(newRequest(`req_${i}`));
     });
@@ -237,7 +237,7 @@ describe("group commit", () => {
     await commits.drain();
   });
 
-  it("drains: refuses what comes, and is done when what came before is written", async () => {
+  it("drains: rejects what comes, and is done when what came before is written", async () => {
     const { commits, posted, answer } = createScriptedPort();
     const results: unknown[] = [];
     for (let i = 0; i < 2; i++) commits.accept(item(4000), (result) => results.push(result));

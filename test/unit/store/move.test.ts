@@ -20,7 +20,7 @@ function codeOf(run: () => unknown): unknown {
 describe("a move of a delivery", () => {
   const folder = useFolder();
 
-  it("is refused when its state does not allow the act, and then nothing is written", () => {
+  it("is rejected when its state does not allow the act, and then nothing is written", () => {
     const { db } = openWriteConnection({ file: join(folder.path, "posthorn.db") });
     folder.onEnd(() => db.close());
     const moves = createMoves(db, createCounterDeltas(db), createUnreadableRows(db), { now: 1, wall: 1 });

@@ -17,7 +17,7 @@ describe("a store that is opened by its URL", () => {
     expect(await accept(store, newEvent())).toMatchObject({ kind: "stored" });
   });
 
-  it.each(["mysql://localhost/posthorn", "posthorn.db", ""])("is refused where that is %j", async (url) => {
+  it.each(["mysql://localhost/posthorn", "posthorn.db", ""])("is rejected where that is %j", async (url) => {
     const refused = { code: "config_invalid", message: expect.stringContaining(`"${url}"`) };
     await expect(openStore(url, options)).rejects.toMatchObject(refused);
     await expect(openStore(url, options)).rejects.toThrow("sqlite:");

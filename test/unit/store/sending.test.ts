@@ -56,7 +56,7 @@ const deliver = (store: Store, seqs: readonly number[]) =>
   Promise.all(seqs.map((eventSeq) => settle(store, newSettlement({ eventSeq, subscriptionSeq: 1 }))));
 
 describe("what is being sent", () => {
-  it("has no row in an index, born or claimed so, and is found again after a crash, the oldest of it too", async () => {
+  it("has no row in an index, inserted or claimed so, and is found again after a crash, the oldest of it too", async () => {
     const file = join(folder.path, "crashed.db");
     const store = await open(file);
     const [oldest = 0, ...others] = await acceptMany(store, 3000);

@@ -174,7 +174,7 @@ describe("the writer", () => {
     expect(kinds).toEqual(["stored", "stored", "duplicate"]);
   });
 
-  it("keeps the newest 1000 refused requests of each ring", () => {
+  it("keeps the newest 1000 rejected requests of each ring", () => {
     const { commit, db } = openBoth();
     for (let batch = 0; batch < 3; batch++) {
       commit({ requests: Array.from({ length: 500 }, (_, i) => newRequest(`req_${batch * 500 + i}`)) });
@@ -189,7 +189,7 @@ describe("the writer", () => {
     ]);
   });
 
-  it("keeps at most 64 MB of refused requests in a ring, and always the newest", () => {
+  it("keeps at most 64 MB of rejected requests in a ring, and always the newest", () => {
     const { commit, db } = openBoth();
     const total = () =>
       (db.prepare("select sum(length(body)) as bytes from requests").get() as { bytes: number }).bytes;

@@ -89,7 +89,7 @@ describe("the accounting checker", () => {
     );
   });
 
-  it("finds what nobody sent, what was refused, what was stored twice and what the store does not know", () => {
+  it("finds what nobody sent, what was rejected, what was stored twice and what the store does not know", () => {
     expect(kindsAfter((books) => void books.sent.pop())).toEqual(["unexpected"]);
     expect(kindsAfter((books) => void change(books.sent, 2, { answer: "refused", eventId: undefined }))).toEqual([
       "unexpected",

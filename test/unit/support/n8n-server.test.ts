@@ -25,7 +25,7 @@ async function openReady(options: N8nOptions = {}): Promise<void> {
 }
 
 describe("a start of n8n", () => {
-  it("refuses, seems to succeed, knows nothing, and then runs the workflow", async () => {
+  it("rejects, seems to succeed, knows nothing, and then runs the workflow", async () => {
     n8n = await openN8nServer();
     await expect(post("/webhook/orders", "{}")).rejects.toThrow(/fetch failed/);
     await n8n.enter("migrating");

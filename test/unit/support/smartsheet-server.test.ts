@@ -98,7 +98,7 @@ describe("the server that stands in for Smartsheet", () => {
     expect([webhook.status, receiver.requests.length]).toEqual(["DISABLED_VERIFICATION_FAILED", 4]);
   });
 
-  it("refuses to enable what has ended, and whoever has no token", async () => {
+  it("rejects enabling what has ended, and callers without a token", async () => {
     for (const [status, errorCode] of [
       ["DISABLED_APP_REVOKED", 1153],
       ["DISABLED_ADMINISTRATIVE", 1154],

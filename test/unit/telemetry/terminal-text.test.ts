@@ -14,7 +14,7 @@ const text = fc.string({
 const isObeyed = (character: string) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(character);
 
 describe("what is shown", () => {
-  it("holds nothing that a terminal obeys, whatever a sender wrote", () => {
+  it("holds no control sequence for a terminal, whatever a sender wrote", () => {
     fc.assert(
       fc.property(text, (given) => {
         expect(Array.from(escapeControls(given)).filter(isObeyed)).toEqual([]);

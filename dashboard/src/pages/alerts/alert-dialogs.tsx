@@ -3,7 +3,7 @@ import { sendJson } from "../../api/client.ts";
 import type { Alert } from "../../api/types.ts";
 import { ChoiceField, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 
 interface AlertDialogProps {
   alert: Alert;
@@ -12,8 +12,9 @@ interface AlertDialogProps {
 
 export function AcknowledgeDialog({ alert, onClose }: AlertDialogProps) {
   const [note, setNote] = useState("");
-  const acknowledge = useAct({
-    run: () => sendJson<Alert>("POST", `/api/v1/alerts/${encodeURIComponent(alert.id)}/acknowledge`, noted({}, note)),
+  const acknowledge = useAction({
+    run: () =>
+      sendJson<Alert>("POST", `/api/v1/alerts/${encodeURIComponent(alert.id)}/acknowledge`, withNote({}, note)),
     changes: ["alerts"],
     says: "The alert is acknowledged.",
     onDone: onClose,
@@ -21,7 +22,7 @@ export function AcknowledgeDialog({ alert, onClose }: AlertDialogProps) {
   return (
     <FormDialog
       title="Acknowledge this alert?"
-      act="Acknowledge"
+      action="Acknowledge"
       onClose={onClose}
       onSubmit={() => acknowledge.mutate()}
       isBusy={acknowledge.isPending}
@@ -44,10 +45,10 @@ type Span = keyof typeof SPANS;
 export function MuteDialog({ alert, cause, onClose }: AlertDialogProps & { cause: string | undefined }) {
   const [span, setSpan] = useState<Span>("3600");
   const [note, setNote] = useState("");
-  const mute = useAct({
+  const mute = useAction({
     run: () => {
-      const wish = { ...(span !== "ever" && { for_s: Number(span) }), ...(cause !== undefined && { cause }) };
-      return sendJson<Alert>("POST", `/api/v1/alerts/${encodeURIComponent(alert.id)}/mute`, noted(wish, note));
+      const settings = { ...(span !== "ever" && { for_s: Number(span) }), ...(cause !== undefined && { cause }) };
+      return sendJson<Alert>("POST", `/api/v1/alerts/${encodeURIComponent(alert.id)}/mute`, withNote(settings, note));
     },
     changes: ["alerts"],
     says: "The alert is muted.",
@@ -56,7 +57,7 @@ export function MuteDialog({ alert, cause, onClose }: AlertDialogProps & { cause
   return (
     <FormDialog
       title={cause === undefined ? "Mute this rule?" : "Mute this cause?"}
-      act="Mute"
+      action="Mute"
       onClose={onClose}
       onSubmit={() => mute.mutate()}
       isBusy={mute.isPending}
@@ -72,6 +73,6 @@ export function MuteDialog({ alert, cause, onClose }: AlertDialogProps & { cause
   );
 }
 
-function noted(wish: object, note: string): object {
-  return note.trim() === "" ? wish : { ...wish, note: note.trim() };
+function withNote(settings: object, note: string): object {
+  return note.trim() === "" ? settings : { ...settings, note: note.trim() };
 }

@@ -8,7 +8,7 @@ import { useCanChange } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { AcknowledgeDialog, MuteDialog } from "./alert-dialogs.tsx";
 import { Facts } from "./alert-facts.tsx";
 import { Mutes, Told } from "./alert-history.tsx";
@@ -23,7 +23,7 @@ export function AlertPage() {
   const canChange = useCanChange();
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
-  const unmute = useAct({
+  const unmute = useAction({
     run: () => sendJson<Alert>("POST", `/api/v1/alerts/${encodeURIComponent(id)}/unmute`, {}),
     changes: ["alerts"],
     says: "The alert is no longer muted.",

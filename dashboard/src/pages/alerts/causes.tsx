@@ -19,7 +19,7 @@ export function Causes({ alert, onMute }: { alert: Alert; onMute: ((cause: strin
             { title: "Detail", cell: ({ detail }) => detail ?? "–" },
             { title: "Value", isNumber: true, cell: ({ value }) => formatValue(value, alert.unit) },
           ]}
-          acts={
+          actions={
             onMute &&
             (({ cause, name }) => (
               <Button kind="quiet" aria-label={`Mute ${name}`} onClick={() => onMute(cause)}>

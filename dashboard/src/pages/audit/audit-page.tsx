@@ -42,7 +42,7 @@ export function AuditPage() {
       title="Audit"
       noun="entry"
       matchHint=" An id needs “About” too."
-      acts={
+      actions={
         <>
           {session.tenant_id === null && <Verify />}
           <Button kind="quiet" onClick={() => void query.refetch()}>
@@ -61,7 +61,7 @@ export function AuditPage() {
             options={Object.fromEntries(KINDS.map((kind) => [kind, kind.replaceAll("_", " ")]))}
           />
           <TextFilter view={view} name="id" label="Id" placeholder="sub_…" isMono />
-          <TextFilter view={view} name="act" label="Act" placeholder="subscription.update" />
+          <TextFilter view={view} name="act" label="Action" placeholder="subscription.update" />
           <TextFilter view={view} name="actor" label="By" placeholder="key:ID or config" />
           <TenantFilter view={view} />
           <TimeFilters view={view} />
@@ -70,7 +70,7 @@ export function AuditPage() {
       query={query}
       empty={
         <EmptyState title="Nothing has been changed yet" command={apiCommand("/api/v1/audit")}>
-          Every change of the configuration and every act of an administrator is listed here.
+          Every change of the configuration and every action of an administrator is listed here.
         </EmptyState>
       }
     >

@@ -2,11 +2,11 @@ import { getJson } from "../../api/client.ts";
 import type { AuditVerdict } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 
 /** Whether the chain of hashes is whole, and the log as a file for somebody who checks it elsewhere. */
 export function Verify() {
-  const verify = useAct({
+  const verify = useAction({
     run: () => getJson<AuditVerdict>("/api/v1/audit/verify"),
     changes: [],
     says: ({ valid, entries, first_wrong: fault }) =>

@@ -8,14 +8,14 @@ import { Failure } from "../../ui/failure.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { BULK_ACTS, bulkPlanQuery, type BulkAct } from "./bulk-acts.ts";
+import { BULK_ACTIONS, bulkPlanQuery, type BulkAction } from "./bulk-actions.ts";
 import { FilterWords } from "./filter-words.tsx";
 import { confirmationOf, selectionOf } from "./selection.ts";
 
 /** Counts first; what is then begun is a job with a page of its own. */
-export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void }) {
-  const { title, verb, nouns, path, changes, also, explain, isHarmless } = BULK_ACTS[act.kind];
-  const plan = useQuery(bulkPlanQuery(act));
+export function BulkDialog({ action, onClose }: { action: BulkAction; onClose: () => void }) {
+  const { title, verb, nouns, path, changes, also, explain, isHarmless } = BULK_ACTIONS[action.kind];
+  const plan = useQuery(bulkPlanQuery(action));
   const client = useQueryClient();
   const toast = useToast();
   const [, navigate] = useLocation();
@@ -24,8 +24,8 @@ export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void
     mutationFn: () =>
       sendJson<Replay>("POST", path, {
         ...also,
-        ...selectionOf(act.filters),
-        ...(act.kind === "purge" && confirmationOf(plan.data)),
+        ...selectionOf(action.filters),
+        ...(action.kind === "purge" && confirmationOf(plan.data)),
       }),
     async onSuccess({ id }) {
       onClose();
@@ -46,7 +46,7 @@ export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void
       {plan.data !== undefined && (
         <p>{count === 0 ? `No ${nouns[0]} matches, so there is nothing to do.` : explain(many)}</p>
       )}
-      <FilterWords filter={act.filters} />
+      <FilterWords filter={action.filters} />
     </>
   );
 
@@ -56,7 +56,7 @@ export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void
         isOpen
         onClose={onClose}
         title={title}
-        act={plan.data === undefined ? verb : `${verb} ${many}`}
+        action={plan.data === undefined ? verb : `${verb} ${many}`}
         isBusy={start.isPending || count === 0}
         onConfirm={() => start.mutate()}
       >
@@ -67,7 +67,7 @@ export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void
   return (
     <Dialog isOpen onClose={onClose} title={title}>
       {content}
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" disabled={count === 0} isBusy={start.isPending} onClick={() => start.mutate()}>
           {count === 0 ? verb : `${verb} ${many}`}

@@ -35,7 +35,7 @@ export function ReplayPage() {
   return (
     <>
       <PageHead title={KINDS[replay.kind]}>
-        <Acts replay={replay} />
+        <Actions replay={replay} />
       </PageHead>
       <section className="card" aria-labelledby="progress-head">
         <div className="card-head">
@@ -86,12 +86,12 @@ function Figures({ replay }: { replay: Replay }) {
   );
 }
 
-function Acts({ replay }: { replay: Replay }) {
+function Actions({ replay }: { replay: Replay }) {
   const canChange = useCanChange();
   const client = useQueryClient();
   const toast = useToast();
   const [isAsking, setAsking] = useState(false);
-  const act = useMutation({
+  const action = useMutation({
     mutationFn: (name: "pause" | "resume" | "cancel") =>
       sendJson<Replay>("POST", `/api/v1/replays/${encodeURIComponent(replay.id)}/${name}`),
     onSuccess: (changed) => client.setQueryData(replayQuery(replay.id).queryKey, changed),
@@ -106,11 +106,11 @@ function Acts({ replay }: { replay: Replay }) {
     <>
       <Button onClick={() => setAsking(true)}>Cancel job</Button>
       {replay.status === "running" ? (
-        <Button isBusy={act.isPending} onClick={() => act.mutate("pause")}>
+        <Button isBusy={action.isPending} onClick={() => action.mutate("pause")}>
           Pause
         </Button>
       ) : (
-        <Button kind="primary" isBusy={act.isPending} onClick={() => act.mutate("resume")}>
+        <Button kind="primary" isBusy={action.isPending} onClick={() => action.mutate("resume")}>
           Resume
         </Button>
       )}
@@ -118,9 +118,9 @@ function Acts({ replay }: { replay: Replay }) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title="Cancel this job?"
-        act="Cancel the job"
-        isBusy={act.isPending}
-        onConfirm={() => act.mutate("cancel")}
+        action="Cancel the job"
+        isBusy={action.isPending}
+        onConfirm={() => action.mutate("cancel")}
       >
         <p>What it has done stays done. It cannot be resumed; start a new one for the rest.</p>
       </ConfirmDialog>

@@ -12,7 +12,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { labelOf } from "../../deliveries/dead-causes.ts";
 import { PurgeChosenDialog } from "./purge-chosen-dialog.tsx";
-import { useActOnSome } from "./use-act-on-some.ts";
+import { useActionOnSome } from "./use-action-on-some.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -26,8 +26,8 @@ export function DeadLetterList({ filters }: { filters: Filters }) {
     setChosen(NONE);
     setPurging(false);
   };
-  const replay = useActOnSome("replay", clear);
-  const purge = useActOnSome("purge", clear);
+  const replay = useActionOnSome("replay", clear);
+  const purge = useActionOnSome("purge", clear);
   const letters = query.data?.pages.flatMap(({ data }) => data) ?? [];
 
   function choose(id: string): void {
@@ -41,7 +41,7 @@ export function DeadLetterList({ filters }: { filters: Filters }) {
       <div className="card-head">
         <h2 id="letters-head">Deliveries</h2>
         {chosen.size > 0 && (
-          <div className="page-acts">
+          <div className="page-actions">
             <Button kind="quiet" onClick={clear}>
               Clear selection
             </Button>

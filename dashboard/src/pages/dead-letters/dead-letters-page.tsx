@@ -16,7 +16,7 @@ import { Failure } from "../../ui/failure.tsx";
 import { Filters, TenantFilter, TimeFilters } from "../../ui/filters.tsx";
 import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import type { BulkAct } from "../bulk/bulk-acts.ts";
+import type { BulkAction } from "../bulk/bulk-actions.ts";
 import { BulkDialog } from "../bulk/bulk-dialog.tsx";
 import { DEAD_CAUSE_LABELS } from "../../deliveries/dead-causes.ts";
 import { DeadLetterList } from "./dead-letter-list.tsx";
@@ -24,7 +24,7 @@ import { GroupList } from "./group-list.tsx";
 
 const FILTERS = ["subscription_id", "reason", "event_type", "tenant_id", "since", "until"] as const;
 
-/** Groups first; whoever narrows them down sees the deliveries themselves. */
+/** Groups first; with a filter, the deliveries themselves. */
 export function DeadLettersPage() {
   const view = useView();
   const filters = useMemo(() => readFilters(view.search, FILTERS), [view.search]);
@@ -34,7 +34,7 @@ export function DeadLettersPage() {
   const mayChange = useMay("change");
   // A job for all leaves out those that it may not change; for one of those alone there is none.
   const canAct = canChange && (filters.subscription_id === undefined || mayChange(filters.subscription_id));
-  const [act, setAct] = useState<BulkAct>();
+  const [action, setAction] = useState<BulkAction>();
   const hasAny = (groups.data?.data.length ?? 0) > 0;
 
   return (
@@ -45,8 +45,8 @@ export function DeadLettersPage() {
         </Link>
         {canAct && hasAny && (
           <>
-            <Button onClick={() => setAct({ kind: "purge", filters })}>Purge {isNarrowed ? "these" : "all"}</Button>
-            <Button kind="primary" onClick={() => setAct({ kind: "replay", filters })}>
+            <Button onClick={() => setAction({ kind: "purge", filters })}>Purge {isNarrowed ? "these" : "all"}</Button>
+            <Button kind="primary" onClick={() => setAction({ kind: "replay", filters })}>
               Replay {isNarrowed ? "these" : "all"}
             </Button>
           </>
@@ -57,11 +57,11 @@ export function DeadLettersPage() {
       {groups.isPending && <Skeleton lines={6} />}
       {groups.data !== undefined && !hasAny && <Empty isNarrowed={isNarrowed} />}
       {groups.data !== undefined && hasAny && (
-        <GroupList groups={groups.data.data} isExact={groups.data.exact} filters={filters} onAct={setAct} />
+        <GroupList groups={groups.data.data} isExact={groups.data.exact} filters={filters} onAction={setAction} />
       )}
       {/* Asked for beside its groups, not after them. */}
       {isNarrowed && (groups.isPending || hasAny) && <DeadLetterList key={JSON.stringify(filters)} filters={filters} />}
-      {act !== undefined && <BulkDialog act={act} onClose={() => setAct(undefined)} />}
+      {action !== undefined && <BulkDialog action={action} onClose={() => setAction(undefined)} />}
     </>
   );
 }

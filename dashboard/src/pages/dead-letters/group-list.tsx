@@ -7,17 +7,17 @@ import { Button } from "../../ui/button.tsx";
 import { Item, Items } from "../../ui/items.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { RelativeTime } from "../../ui/time.tsx";
-import type { BulkAct } from "../bulk/bulk-acts.ts";
+import type { BulkAction } from "../bulk/bulk-actions.ts";
 import { DEAD_CAUSES, labelOf } from "../../deliveries/dead-causes.ts";
 
 interface GroupListProps {
   groups: readonly DeadLetterGroup[];
   isExact: boolean;
   filters: Filters;
-  onAct: (act: BulkAct) => void;
+  onAction: (action: BulkAction) => void;
 }
 
-export function GroupList({ groups, isExact, filters, onAct }: GroupListProps) {
+export function GroupList({ groups, isExact, filters, onAction }: GroupListProps) {
   const total = groups.reduce((sum, { count }) => sum + count, 0);
   return (
     <section className="card" aria-labelledby="groups-head">
@@ -30,14 +30,18 @@ export function GroupList({ groups, isExact, filters, onAct }: GroupListProps) {
       </div>
       <Items label="Groups of dead letters">
         {groups.map((group) => (
-          <Group key={`${group.subscription_id} ${group.reason}`} group={group} filters={filters} onAct={onAct} />
+          <Group key={`${group.subscription_id} ${group.reason}`} group={group} filters={filters} onAction={onAction} />
         ))}
       </Items>
     </section>
   );
 }
 
-function Group({ group, filters, onAct }: Pick<GroupListProps, "filters" | "onAct"> & { group: DeadLetterGroup }) {
+function Group({
+  group,
+  filters,
+  onAction,
+}: Pick<GroupListProps, "filters" | "onAction"> & { group: DeadLetterGroup }) {
   const mayChange = useMay("change");
   const view = useView();
   const { subscription_id: id, subscription_name: name, reason, count, last_error: error } = group;
@@ -59,18 +63,18 @@ function Group({ group, filters, onAct }: Pick<GroupListProps, "filters" | "onAc
         </>
       }
       figure={<strong>{formatCount(count)}</strong>}
-      acts={
+      actions={
         mayChange(id) && !isGone ? (
           <>
             <Button
               aria-label={`Purge ${name}, ${labelOf(reason)}`}
-              onClick={() => onAct({ kind: "purge", filters: own })}
+              onClick={() => onAction({ kind: "purge", filters: own })}
             >
               Purge
             </Button>
             <Button
               aria-label={`Replay ${name}, ${labelOf(reason)}`}
-              onClick={() => onAct({ kind: "replay", filters: own })}
+              onClick={() => onAction({ kind: "replay", filters: own })}
             >
               Replay
             </Button>

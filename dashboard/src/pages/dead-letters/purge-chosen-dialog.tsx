@@ -1,9 +1,9 @@
 import { ConfirmDialog } from "../../ui/dialog.tsx";
-import type { ActOnSome } from "./use-act-on-some.ts";
+import type { ActionOnSome } from "./use-action-on-some.ts";
 
 interface PurgeChosenDialogProps {
   ids: readonly string[];
-  purge: ActOnSome;
+  purge: ActionOnSome;
   onClose: () => void;
 }
 
@@ -14,7 +14,7 @@ export function PurgeChosenDialog({ ids, purge, onClose }: PurgeChosenDialogProp
       isOpen
       onClose={onClose}
       title="Purge the selected dead letters?"
-      act={`Purge ${many}`}
+      action={`Purge ${many}`}
       isBusy={purge.isPending}
       onConfirm={() => purge.run(ids)}
     >

@@ -56,7 +56,7 @@ export function EventTypePage() {
       {isOpen === "edit" && (
         <JsonDialog<EventType>
           title={`Edit ${type.name}`}
-          act="Save"
+          action="Save"
           first={{ thing: toInputText(data.text), etag: data.etag }}
           save={(text, version) => sendJson("PUT", pathOfEventType(name), text, version)}
           load={async () => {

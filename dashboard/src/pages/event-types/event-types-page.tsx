@@ -49,7 +49,7 @@ export function EventTypesPage() {
       <ListPage
         title="Event types"
         noun="event type"
-        acts={
+        actions={
           <>
             {!isPartner && (
               <a className="button button-quiet" href="/api/v1/event-types/export" download="event-types.json">
@@ -85,7 +85,7 @@ export function EventTypesPage() {
       {isCreating && (
         <JsonDialog<EventType>
           title="Create event type"
-          act="Create"
+          action="Create"
           first={{ thing: JSON.stringify(FIRST, undefined, 2), etag: undefined }}
           save={(text) => sendJson("POST", "/api/v1/event-types", text)}
           changes={["event-types"]}

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Delivery, EventWithDeliveries } from "../../api/types.ts";
 import { Attempts, Waiting } from "../../deliveries/attempts.tsx";
-import { DeliveryActs } from "../../deliveries/delivery-acts.tsx";
+import { DeliveryActions } from "../../deliveries/delivery-actions.tsx";
 import { Badge } from "../../ui/badge.tsx";
 
 const OPEN_AT_FIRST = 3;
@@ -43,7 +43,7 @@ function OneDelivery({
         <Badge state={delivery.status} />
       </summary>
       <Waiting delivery={delivery} />
-      <DeliveryActs delivery={delivery} />
+      <DeliveryActions delivery={delivery} />
       {isOpen && <Attempts delivery={delivery} receivedAt={receivedAt} />}
     </details>
   );

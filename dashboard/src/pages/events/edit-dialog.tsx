@@ -37,7 +37,7 @@ export function EditDialog({ event, payloadText, onClose }: EditDialogProps) {
   return (
     <FormDialog
       title="Edit and replay"
-      act="Send as a new event"
+      action="Send as a new event"
       onClose={onClose}
       onSubmit={edited.submit}
       isBusy={edited.isBusy}

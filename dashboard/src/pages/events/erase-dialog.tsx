@@ -17,7 +17,7 @@ export function EraseDialog({ event, isOpen, onClose }: EraseDialogProps) {
     mutationFn: () => sendJson("DELETE", `/api/v1/events/${encodeURIComponent(event.event_id)}/body`),
     async onSuccess() {
       onClose();
-      toast.tell("The body is erased.");
+      toast.show("The body is erased.");
       await client.invalidateQueries({ queryKey: ["event", event.event_id] });
     },
     onError(error) {
@@ -30,7 +30,7 @@ export function EraseDialog({ event, isOpen, onClose }: EraseDialogProps) {
       isOpen={isOpen}
       onClose={onClose}
       title="Erase the body of this event?"
-      act="Erase"
+      action="Erase"
       onConfirm={() => erase.mutate()}
       isBusy={erase.isPending}
     >

@@ -75,7 +75,7 @@ export function EventsPage() {
           onMore={() => void query.fetchNextPage()}
         />
       )}
-      {isReplaying && <BulkDialog act={{ kind: "events", filters }} onClose={() => setReplaying(false)} />}
+      {isReplaying && <BulkDialog action={{ kind: "events", filters }} onClose={() => setReplaying(false)} />}
     </>
   );
 }

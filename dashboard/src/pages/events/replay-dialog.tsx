@@ -8,7 +8,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { ChoiceField } from "../../ui/field.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { useReceivers } from "./use-receivers.ts";
 
 interface ReplayDialogProps {
@@ -27,7 +27,7 @@ export function ReplayDialog({ event, onClose }: ReplayDialogProps) {
   const [chosen, setChosen] = useState("");
   // Nobody had it, or not to the end: then it goes to one that is chosen.
   const to = chosen !== "" || ended.length > 0 ? chosen : (all[0]?.id ?? "");
-  const replay = useAct({
+  const replay = useAction({
     run: () =>
       sendJson<{ deliveries: Delivery[] }>(
         "POST",
@@ -68,7 +68,7 @@ export function ReplayDialog({ event, onClose }: ReplayDialogProps) {
           ))}
         </ul>
       )}
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button
           kind="primary"

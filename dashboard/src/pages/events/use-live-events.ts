@@ -76,8 +76,11 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
       }
       const latest = new Map(attempts.map((attempt) => [attempt.event_id, attempt.status]));
       const now = isReading ? pages : prepend(pages, events);
-      const open = listEvents(now).filter((event) => !isTold(event, latest.get(event.event_id)));
-      client.setQueryData<Pages>(queryKey, latest.size === 0 ? now : mapEvents(now, (event) => judge(event, latest)));
+      const open = listEvents(now).filter((event) => !isDecided(event, latest.get(event.event_id)));
+      client.setQueryData<Pages>(
+        queryKey,
+        latest.size === 0 ? now : mapEvents(now, (event) => withStatus(event, latest)),
+      );
       reader.ask(open);
     }, GATHERED_MS);
     return () => {
@@ -119,14 +122,14 @@ function unknown(events: readonly Event[], waiting: readonly Event[], pages: Pag
   return events.filter(({ event_id: id }) => !known.has(id) && known.add(id));
 }
 
-/** Whether the state of one delivery tells the status of its event. */
-function isTold(event: Event, state: DeliveryState | undefined): boolean {
+/** Whether the state of one delivery decides the status of its event. */
+function isDecided(event: Event, state: DeliveryState | undefined): boolean {
   return state === undefined || state === "pending" || state === "sending" || event.delivery_count === 1;
 }
 
-function judge(event: Event, latest: ReadonlyMap<string, DeliveryState>): Event {
+function withStatus(event: Event, latest: ReadonlyMap<string, DeliveryState>): Event {
   const state = latest.get(event.event_id);
-  if (state === undefined || !isTold(event, state)) return event;
+  if (state === undefined || !isDecided(event, state)) return event;
   const isOpen = state === "pending" || state === "sending";
   return { ...event, status: isOpen ? "PENDING" : state === "dead" ? "FAILED" : "COMPLETED" };
 }

@@ -10,7 +10,7 @@ import { Failure } from "../../ui/failure.tsx";
 import { formatMs } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, formatSpan, RelativeTime, useNow } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 
 const REFETCH_MS = 3_000;
 
@@ -43,7 +43,7 @@ export function JobsPage() {
 }
 
 function JobRow({ job }: { job: Job }) {
-  const run = useAct({
+  const run = useAction({
     run: () => sendJson("POST", `/api/v1/jobs/${encodeURIComponent(job.name)}/run`),
     changes: ["jobs"],
     says: `${job.name} runs now.`,
@@ -56,7 +56,7 @@ function JobRow({ job }: { job: Job }) {
           <h2 className="job-name">{job.name}</h2>
           <p className="muted small">{job.description}</p>
         </div>
-        <div className="page-acts">
+        <div className="page-actions">
           {job.status === "running" && <Badge state="running" tone="waiting" />}
           <Button isBusy={run.isPending || job.status === "running"} onClick={() => run.mutate()}>
             <span>

@@ -5,7 +5,7 @@ import { checkTenant, TenantControl } from "../../forms/tenant-control.tsx";
 import { useSession } from "../../session/session.tsx";
 import { ChoiceField, Field, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { ALL_SCOPES, SCOPE_WORDS } from "./key-scopes.ts";
 
 const DAY_MS = 86_400_000;
@@ -18,7 +18,7 @@ export function CreateKeyDialog({ onClose, onMade }: { onClose: () => void; onMa
   const [scopes, setScopes] = useState<readonly Scope[]>(["read"]);
   const [tenantId, setTenantId] = useState("");
   const [life, setLife] = useState<Life>("never");
-  const create = useAct({
+  const create = useAction({
     async run(input: KeyInput) {
       await checkTenant(input.tenant_id);
       return sendJson<KeyWithSecret>("POST", "/api/v1/keys", input);
@@ -43,7 +43,7 @@ export function CreateKeyDialog({ onClose, onMade }: { onClose: () => void; onMa
   return (
     <FormDialog
       title="Create key"
-      act="Create"
+      action="Create"
       onClose={onClose}
       onSubmit={submit}
       isBusy={create.isPending}

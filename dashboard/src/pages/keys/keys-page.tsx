@@ -17,7 +17,7 @@ import { SearchFilter, TenantFilter } from "../../ui/filters.tsx";
 import { OnceDialog } from "../../ui/once.tsx";
 import { hasText } from "../../ui/text-search.ts";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { CreateKeyDialog } from "./create-key-dialog.tsx";
 
@@ -36,7 +36,7 @@ export function KeysPage() {
       <ListPage
         title="Keys"
         noun="key"
-        acts={
+        actions={
           <Button kind="primary" onClick={() => setCreating(true)}>
             Create key
           </Button>
@@ -103,7 +103,7 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
               at === null ? <span className="muted">never</span> : <AbsoluteTime at={at} />,
           },
         ]}
-        acts={(key) =>
+        actions={(key) =>
           key.status === "active" && (
             <Button kind="quiet" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
               Revoke
@@ -135,7 +135,7 @@ function TenantLink({ tenantId }: { tenantId: string | null }) {
 
 function RevokeDialog({ revoked, onClose }: { revoked: Key | undefined; onClose: () => void }) {
   const { key_id: own } = useSession();
-  const revoke = useAct({
+  const revoke = useAction({
     run: (id: string) => sendJson("DELETE", `/api/v1/keys/${encodeURIComponent(id)}`),
     changes: ["keys", "session"],
     says: "The key is revoked.",
@@ -146,7 +146,7 @@ function RevokeDialog({ revoked, onClose }: { revoked: Key | undefined; onClose:
       isOpen={revoked !== undefined}
       onClose={onClose}
       title={`Revoke ${revoked?.name ?? "this key"}?`}
-      act="Revoke"
+      action="Revoke"
       onConfirm={() => revoked !== undefined && revoke.mutate(revoked.id)}
       isBusy={revoke.isPending}
     >

@@ -118,13 +118,13 @@ function useThemeName(): string {
   });
 }
 
-function subscribeToTheme(tell: () => void): () => void {
+function subscribeToTheme(notify: () => void): () => void {
   const media = matchMedia("(prefers-color-scheme: dark)");
-  media.addEventListener("change", tell);
-  const observer = new MutationObserver(tell);
+  media.addEventListener("change", notify);
+  const observer = new MutationObserver(notify);
   observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
   return () => {
-    media.removeEventListener("change", tell);
+    media.removeEventListener("change", notify);
     observer.disconnect();
   };
 }

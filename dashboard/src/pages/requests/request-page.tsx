@@ -98,8 +98,8 @@ function ReplayButton({ request, isKept }: { request: RequestWithBody; isKept: b
   const replay = useMutation({
     mutationFn: () => sendJson<ReplayedRequest>("POST", `/api/v1/requests/${encodeURIComponent(request.id)}/replay`),
     async onSuccess({ result }) {
-      if (result.outcome === "accepted") toast.tell("The request is accepted now.");
-      else toast.tell(`The request is still ignored: ${explain(result)?.title ?? "the cause is not known"}.`);
+      if (result.outcome === "accepted") toast.show("The request is accepted now.");
+      else toast.show(`The request is still ignored: ${explain(result)?.title ?? "the cause is not known"}.`);
       await Promise.all([
         client.invalidateQueries({ queryKey: ["request", request.id] }),
         client.invalidateQueries({ queryKey: ["requests"] }),

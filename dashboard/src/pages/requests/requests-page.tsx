@@ -29,7 +29,7 @@ export function RequestsPage() {
     <ListPage
       title="Requests"
       noun="request"
-      acts={
+      actions={
         <Button kind="quiet" isBusy={query.isRefetching} onClick={() => void query.refetch()}>
           Refresh
         </Button>

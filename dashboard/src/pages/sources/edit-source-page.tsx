@@ -16,7 +16,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { optionFields, sourceFields, SourceForm } from "./source-form.tsx";
 
-/** What is only written, or has an act of its own. */
+/** What is only written, or has an action of its own. */
 const NOT_EDITED = new Set(["secrets", "path_token", "auth"]);
 
 export function EditSourcePage() {
@@ -61,7 +61,7 @@ function Editor({ name, first, kind, schemas }: EditorProps) {
     save: (changes, etag) => sendJson("PATCH", `/api/v1${path}`, changes, etag),
     reload: () => client.fetchQuery({ ...sourceQuery(name), staleTime: 0 }),
     onSaved() {
-      toast.tell("The source was changed.");
+      toast.show("The source was changed.");
       for (const queryKey of [["source"], ["sources"]]) void client.invalidateQueries({ queryKey });
       navigate(path);
     },
@@ -77,7 +77,7 @@ function Editor({ name, first, kind, schemas }: EditorProps) {
         onChange={editing.setDraft}
         onCancel={() => navigate(path)}
         onSubmit={editing.submit}
-        act="Save"
+        action="Save"
         isBusy={editing.isBusy}
         error={editing.error}
       />

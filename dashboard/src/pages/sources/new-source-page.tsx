@@ -13,7 +13,7 @@ import { useCanChange, useSession } from "../../session/session.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { hintOfKind, labelOfKind } from "./presets.ts";
 import { optionFields, sourceFields, SourceForm } from "./source-form.tsx";
 
@@ -28,7 +28,7 @@ export function NewSourcePage() {
   const [, navigate] = useLocation();
   const [draft, setDraft] = useState<Draft>({});
   const name = view.get("kind") ?? GENERIC;
-  const create = useAct({
+  const create = useAction({
     async run() {
       await checkTenant(draft["tenant_id"]);
       return sendJson<Source>("POST", "/api/v1/sources", { ...draft, kind: name });
@@ -67,7 +67,7 @@ export function NewSourcePage() {
         onChange={setDraft}
         onCancel={() => navigate("/sources")}
         onSubmit={() => create.mutate(undefined)}
-        act="Create source"
+        action="Create source"
         isBusy={create.isPending}
         error={create.error}
       />

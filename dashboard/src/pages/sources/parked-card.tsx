@@ -14,7 +14,7 @@ import { KeyValues } from "../../ui/key-values.tsx";
 import { formatBytes, formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { TextFilter } from "../../ui/view-filters.tsx";
 import { PurgeParkedDialog } from "./purge-parked-dialog.tsx";
 
@@ -26,7 +26,7 @@ export function ParkedCard({ source }: { source: Source }) {
   const [isPurging, setPurging] = useState(false);
   const messages = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const count = query.data?.pages[0]?.count;
-  const requeue = useAct({
+  const requeue = useAction({
     run: (selection: { ids?: readonly string[]; reason?: string }) =>
       sendJson<{ requeued: number; without_origin: number; complete: boolean }>(
         "POST",
@@ -44,7 +44,7 @@ export function ParkedCard({ source }: { source: Source }) {
           Parked messages{count === undefined || count === null ? "" : ` (${formatCount(count)})`}
         </h2>
         {messages.length > 0 && (
-          <div className="page-acts">
+          <div className="page-actions">
             <Button onClick={() => setPurging(true)}>Purge {reason === undefined ? "all" : "these"}</Button>
             <Button kind="primary" isBusy={requeue.isPending} onClick={() => requeue.mutate(selection)}>
               Requeue {reason === undefined ? "all" : "these"}
@@ -109,7 +109,7 @@ function Parked({ source, message, onRequeue }: ParkedProps) {
           {message.parked_at !== null && <RelativeTime at={message.parked_at} />}
         </>
       }
-      acts={
+      actions={
         <>
           <Button aria-label={`Show ${title}`} onClick={() => setOpen(true)}>
             Show

@@ -29,7 +29,7 @@ const PRESETS: Readonly<Record<string, { label: string; hint: string }>> = {
     hint: "Your app → Webhooks → Callback URL. The secret is the app secret; the verify token is below.",
   },
   "microsoft-graph": { label: "Microsoft Graph", hint: "Create a subscription with this URL as notificationUrl." },
-  none: { label: "No verification", hint: "Whoever knows the URL can send: give it a token in its path." },
+  none: { label: "No verification", hint: "Anybody who knows the URL can send: give it a token in its path." },
   paypal: { label: "PayPal", hint: "Your app → Webhooks → Add webhook. Then enter the id of the webhook below." },
   sendgrid: {
     label: "SendGrid",

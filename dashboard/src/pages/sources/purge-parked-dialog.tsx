@@ -29,7 +29,7 @@ export function PurgeParkedDialog({ source, reason, ids, onClose }: PurgeParkedD
       }),
     async onSuccess({ purged }) {
       onClose();
-      toast.tell(`${purged} parked ${purged === 1 ? "message was" : "messages were"} deleted.`);
+      toast.show(`${purged} parked ${purged === 1 ? "message was" : "messages were"} deleted.`);
       await client.invalidateQueries({ queryKey: ["parked"] });
     },
     onError(error, confirmed) {
@@ -46,7 +46,7 @@ export function PurgeParkedDialog({ source, reason, ids, onClose }: PurgeParkedD
       isOpen
       onClose={onClose}
       title="Purge parked messages?"
-      act={`Purge${many}`}
+      action={`Purge${many}`}
       isBusy={purge.isPending || count === undefined || count === 0}
       onConfirm={() => mutate(count)}
     >

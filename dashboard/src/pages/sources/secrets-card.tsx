@@ -10,7 +10,7 @@ import { TextField, ChoiceField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Item, Items } from "../../ui/items.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 
 const pathOf = ({ name }: Source) => `/api/v1/sources/${encodeURIComponent(name)}`;
 
@@ -19,7 +19,7 @@ export function SecretsCard({ source, needsSecret }: { source: Source; needsSecr
   const [isRotating, setRotating] = useState(false);
   const [made, setMade] = useState<string>();
   const [ending, setEnding] = useState<Source["secrets"][number]>();
-  const end = useAct({
+  const end = useAction({
     run: (id: string) => sendJson<Source>("DELETE", `${pathOf(source)}/secrets/${encodeURIComponent(id)}`),
     changes: ["source"],
     says: "The secret is not valid any more.",
@@ -51,7 +51,7 @@ export function SecretsCard({ source, needsSecret }: { source: Source; needsSecr
                 )}
               </>
             }
-            acts={
+            actions={
               canChange ? (
                 <Button aria-label={`End ${secret.hint}`} onClick={() => setEnding(secret)}>
                   End
@@ -81,7 +81,7 @@ export function SecretsCard({ source, needsSecret }: { source: Source; needsSecr
         isOpen={ending !== undefined}
         onClose={() => setEnding(undefined)}
         title="End this secret?"
-        act="End it now"
+        action="End it now"
         isBusy={end.isPending}
         onConfirm={() => ending !== undefined && end.mutate(ending.id)}
       >
@@ -107,7 +107,7 @@ interface RotateDialogProps {
 function RotateDialog({ source, onClose, onMade }: RotateDialogProps) {
   const [secret, setSecret] = useState("");
   const [overlap, setOverlap] = useState<keyof typeof OVERLAPS>("1209600");
-  const rotate = useAct({
+  const rotate = useAction({
     run: () =>
       sendJson<SourceWithSecret>("POST", `${pathOf(source)}/rotate-secret`, {
         ...(secret !== "" && { secret }),
@@ -119,7 +119,7 @@ function RotateDialog({ source, onClose, onMade }: RotateDialogProps) {
   return (
     <FormDialog
       title="Rotate secret"
-      act="Rotate"
+      action="Rotate"
       onClose={onClose}
       onSubmit={() => rotate.mutate(undefined)}
       isBusy={rotate.isPending}

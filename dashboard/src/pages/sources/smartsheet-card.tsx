@@ -11,14 +11,14 @@ import { Item, Items } from "../../ui/items.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 
 /** The sheets of the manifest against the webhooks that Smartsheet has. */
 export function SmartsheetCard({ source }: { source: Source }) {
   const { data, error, refetch } = useQuery(smartsheetQuery(source.name));
   const toast = useToast();
   const [unneeded, setUnneeded] = useState<SmartsheetCleanup["webhooks"]>();
-  const register = useAct({
+  const register = useAction({
     run: (sheetIds: readonly string[] | undefined) =>
       sendJson<SmartsheetRegistration>("POST", "/api/v1/smartsheet/webhooks/register", {
         source: source.name,
@@ -28,21 +28,21 @@ export function SmartsheetCard({ source }: { source: Source }) {
     onDone: ({ sheets }) => {
       const failed = sheets.filter(({ outcome }) => outcome === "failed");
       if (failed[0] === undefined)
-        toast.tell(`${sheets.length} ${sheets.length === 1 ? "sheet is" : "sheets are"} registered.`);
+        toast.show(`${sheets.length} ${sheets.length === 1 ? "sheet is" : "sheets are"} registered.`);
       else
         toast.fail(new Error(`${failed.length} of ${sheets.length} failed: ${failed[0].error ?? "no reason given"}`));
     },
   });
-  const look = useAct({
+  const look = useAction({
     run: () => cleanUp(source, true),
     changes: [],
     onDone: ({ webhooks }) => {
       const found = webhooks.filter(({ outcome }) => outcome === "would_remove");
-      if (found.length === 0) toast.tell("Every webhook is needed. There is nothing to clean up.");
+      if (found.length === 0) toast.show("Every webhook is needed. There is nothing to clean up.");
       else setUnneeded(found);
     },
   });
-  const remove = useAct({
+  const remove = useAction({
     run: () => cleanUp(source, false),
     changes: ["smartsheet"],
     says: ({ webhooks }) => `${webhooks.filter(({ outcome }) => outcome === "removed").length} removed.`,
@@ -54,7 +54,7 @@ export function SmartsheetCard({ source }: { source: Source }) {
       <div className="card-head">
         <h2 id="smartsheet-head">Smartsheet webhooks</h2>
         {isConfigured && (
-          <div className="page-acts">
+          <div className="page-actions">
             <Button isBusy={look.isPending} onClick={() => look.mutate(undefined)}>
               Clean up
             </Button>
@@ -72,7 +72,7 @@ export function SmartsheetCard({ source }: { source: Source }) {
         isOpen={unneeded !== undefined}
         onClose={() => setUnneeded(undefined)}
         title="Remove webhooks at Smartsheet?"
-        act={`Remove ${unneeded?.length ?? 0}`}
+        action={`Remove ${unneeded?.length ?? 0}`}
         isBusy={remove.isPending}
         onConfirm={() => remove.mutate(undefined)}
       >
@@ -108,7 +108,7 @@ function Sheets({ list, onRegister }: { list: SmartsheetWebhooks; onRegister: (s
           title={name}
           badges={<Badge state="rejected">not registered</Badge>}
           note={<span className="mono">{id}</span>}
-          acts={
+          actions={
             <Button aria-label={`Register ${name}`} onClick={() => onRegister(id)}>
               Register
             </Button>

@@ -9,7 +9,7 @@ import { Button } from "../../ui/button.tsx";
 
 /** In their order; all others are under "More settings". */
 const FIRST = ["name", "secrets", "event_type", "only", "path_token"];
-/** Set by acts of their own, or by the form itself. */
+/** Set by actions of their own, or by the form itself. */
 const LEFT_OUT = new Set(["kind", "options", "status"]);
 
 export function sourceFields(schemas: Schemas, schemaName: string): readonly Field[] {
@@ -45,14 +45,14 @@ interface SourceFormProps {
   onSubmit: () => void;
   /** Where to go without a change. */
   onCancel: () => void;
-  act: string;
+  action: string;
   isBusy: boolean;
   error: Error | null;
 }
 
 /** Made of the schemas that the gateway checks with: a new setting is there without a line here. */
 export function SourceForm(props: SourceFormProps) {
-  const { kind, fields, options, draft, onChange, onSubmit, onCancel, act, isBusy, error } = props;
+  const { kind, fields, options, draft, onChange, onSubmit, onCancel, action, isBusy, error } = props;
   const fault = findFault(error);
   const isFor = ({ name }: Field) =>
     (name !== "secrets" || kind?.pulled !== true) && (name !== "manifest" || kind?.has_manifest === true);
@@ -99,9 +99,9 @@ export function SourceForm(props: SourceFormProps) {
           {error.message}
         </p>
       )}
-      <div className="form-acts">
+      <div className="form-actions">
         <Button kind="primary" type="submit" isBusy={isBusy}>
-          {act}
+          {action}
         </Button>
         <Button onClick={onCancel}>Cancel</Button>
       </div>

@@ -20,7 +20,7 @@ import { labelOfKind } from "./presets.ts";
 import { QueueCard } from "./queue-card.tsx";
 import { SecretsCard } from "./secrets-card.tsx";
 import { SmartsheetCard } from "./smartsheet-card.tsx";
-import { StatusActs } from "./status-acts.tsx";
+import { StatusActions } from "./status-actions.tsx";
 import { UrlCard } from "./url-card.tsx";
 
 const SHOWN_REQUESTS = 10;
@@ -50,7 +50,7 @@ export function SourcePage() {
   return (
     <>
       <PageHead title={source.name}>
-        {isOurs && <StatusActs source={source} />}
+        {isOurs && <StatusActions source={source} />}
         {isOurs && source.managed_by !== "config" && (
           <>
             <Button kind="quiet" onClick={() => setDeleting(true)}>

@@ -32,7 +32,7 @@ export function SourcesPage() {
     <ListPage
       title="Sources"
       noun="source"
-      acts={
+      actions={
         canChange && (
           <Link href="/sources/-new" className="button button-primary">
             Create source

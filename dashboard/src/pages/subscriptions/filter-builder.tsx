@@ -14,7 +14,7 @@ interface FilterBuilderProps {
 
 const NEW: FilterRow = { path: "data.", operator: "$eq", operand: "" };
 
-/** Conditions in rows, or the same as JSON; whoever needs `$or` and `$not` writes JSON. */
+/** Conditions in rows, or the same as JSON. Only JSON can have `$or` and `$not`. */
 export function FilterBuilder({ value, onChange, fault }: FilterBuilderProps) {
   const known = toRows(value);
   const [form, setForm] = useState<"rows" | "json">(known === undefined ? "json" : "rows");

@@ -1,6 +1,6 @@
 /** Of one subscription in the API. */
-export function pathOf(id: string, act = ""): string {
-  return `/api/v1/subscriptions/${encodeURIComponent(id)}${act}`;
+export function pathOf(id: string, action = ""): string {
+  return `/api/v1/subscriptions/${encodeURIComponent(id)}${action}`;
 }
 
 /** The pages of the list, and of a new one, of one tenant where one is chosen. */

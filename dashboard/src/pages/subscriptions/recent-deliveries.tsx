@@ -7,7 +7,7 @@ import { useFurtherBack } from "../../api/use-further-back.ts";
 import { useInvalidation } from "../../api/use-invalidation.ts";
 import { useStream } from "../../api/use-stream.ts";
 import { Attempts, Waiting } from "../../deliveries/attempts.tsx";
-import { DeliveryActs, isOpen } from "../../deliveries/delivery-acts.tsx";
+import { DeliveryActions, isOpen } from "../../deliveries/delivery-actions.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -15,7 +15,7 @@ import { Failure } from "../../ui/failure.tsx";
 import { LoadMore } from "../../ui/items.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import type { BulkAct } from "../bulk/bulk-acts.ts";
+import type { BulkAction } from "../bulk/bulk-actions.ts";
 import { BulkDialog } from "../bulk/bulk-dialog.tsx";
 
 const STATES: Readonly<Record<Delivery["status"], string>> = {
@@ -40,15 +40,15 @@ export function RecentDeliveries({ subscription: { id, can } }: { subscription: 
   });
   const deliveries = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const further = useFurtherBack(query, deliveries.length === 0, [id, status]);
-  const [act, setAct] = useState<BulkAct>();
-  // Of those that are shown: whoever looks at the waiting ones does not mean those that are being sent.
+  const [action, setAction] = useState<BulkAction>();
+  // Only those that are shown: a list of waiting deliveries does not include those that are being sent.
   const meant = { subscription_id: id, status: status === "pending" ? status : undefined };
   return (
     <section className="card" aria-labelledby="deliveries-head">
       <div className="card-head">
         <h2 id="deliveries-head">Recent deliveries</h2>
         {can.change && deliveries.some(isOpen) && (
-          <Button onClick={() => setAct({ kind: "cancel", filters: meant })}>Cancel all open</Button>
+          <Button onClick={() => setAction({ kind: "cancel", filters: meant })}>Cancel all open</Button>
         )}
         <select
           className="input input-narrow"
@@ -78,7 +78,7 @@ export function RecentDeliveries({ subscription: { id, can } }: { subscription: 
         <OneDelivery key={delivery.id} delivery={delivery} />
       ))}
       {!further.isSearching && <LoadMore {...query} />}
-      {act !== undefined && <BulkDialog act={act} onClose={() => setAct(undefined)} />}
+      {action !== undefined && <BulkDialog action={action} onClose={() => setAction(undefined)} />}
     </section>
   );
 }
@@ -101,7 +101,7 @@ function OneDelivery({ delivery }: { delivery: Delivery }) {
           <p className="small">
             <Link href={`/events/${encodeURIComponent(delivery.event_id)}`}>Open the event</Link>
           </p>
-          <DeliveryActs delivery={delivery} />
+          <DeliveryActions delivery={delivery} />
           <Attempts delivery={delivery} receivedAt={delivery.created_at} />
         </>
       )}

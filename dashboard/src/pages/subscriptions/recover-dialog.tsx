@@ -3,7 +3,7 @@ import { useState } from "react";
 import { ApiError, sendJson } from "../../api/client.ts";
 import { replayQuery } from "../../api/replay-queries.ts";
 import type { RecoverInclude, Replay, ReplayPlan, Subscription } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
@@ -27,20 +27,20 @@ export function RecoverDialog({ subscription, onClose }: { subscription: Subscri
   const at = new Date(since);
   const isTime = !Number.isNaN(at.getTime());
   const body = { since: isTime ? at.toISOString() : since, include };
-  const plan = useAct({
+  const plan = useAction({
     run: () => sendJson<ReplayPlan>("POST", pathOf(id, "/recover"), { ...body, plan: true }),
     changes: [],
     isFailureShown: () => true,
   });
-  const start = useAct({
+  const start = useAction({
     run: () => sendJson<Replay>("POST", pathOf(id, "/recover"), body),
     changes: [...CHANGED, "replays"],
     isFailureShown: () => true,
   });
   const error = start.error ?? plan.error;
 
-  function change(act: () => void): void {
-    act();
+  function change(action: () => void): void {
+    action();
     plan.reset();
     start.reset();
   }
@@ -78,7 +78,7 @@ export function RecoverDialog({ subscription, onClose }: { subscription: Subscri
         {plan.data !== undefined && start.data === undefined && <p>{describe(plan.data)}</p>}
         {start.data !== undefined && <Progress replay={start.data} />}
       </div>
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Button onClick={onClose}>{start.data === undefined ? "Cancel" : "Close"}</Button>
         {plan.data === undefined ? (
           <Button kind="primary" disabled={!isTime} isBusy={plan.isPending} onClick={() => plan.mutate(undefined)}>

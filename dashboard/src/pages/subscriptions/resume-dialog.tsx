@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -11,7 +11,7 @@ import { CHANGED, pathOf } from "./paths.ts";
 export function ResumeDialog({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {
   const { id, name, stats } = subscription;
   const [held, setHeld] = useState<"deliver" | "skip">("deliver");
-  const resume = useAct({
+  const resume = useAction({
     run: () => sendJson<{ skipped_deliveries: number }>("POST", pathOf(id, "/resume"), { held }),
     changes: CHANGED,
     says: ({ skipped_deliveries: count }) =>
@@ -34,7 +34,7 @@ export function ResumeDialog({ subscription, onClose }: { subscription: Subscrip
           deliver only what comes from now on
         </label>
       </fieldset>
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button
           kind={held === "skip" ? "danger" : "primary"}

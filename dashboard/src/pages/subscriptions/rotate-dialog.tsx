@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { ApiError, sendJson } from "../../api/client.ts";
 import type { Rotation, Subscription } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
@@ -31,7 +31,7 @@ export function RotateDialog({ subscription, isRotating, onClose, onRotated }: R
   const [overlapS, setOverlapS] = useState(String(14 * DAY_S));
   const [secret, setSecret] = useState("");
   const [isForced, setForced] = useState(false);
-  const rotate = useAct({
+  const rotate = useAction({
     run: () =>
       sendJson<Rotation>("POST", pathOf(id, "/rotate-secret"), {
         overlap_s: Number(overlapS),
@@ -82,7 +82,7 @@ export function RotateDialog({ subscription, isRotating, onClose, onRotated }: R
         </label>
       )}
       {error !== null && <Failure error={error} />}
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button
           kind={overlapS === "0" || isForced ? "danger" : "primary"}

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { getJson, sendJson } from "../../api/client.ts";
 import type { Rotation, Secrets, Subscription } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -15,14 +15,14 @@ export function SecretsCard({ subscription }: { subscription: Subscription }) {
   const { id } = subscription;
   const [secrets, setSecrets] = useState<Secrets>();
   const [opened, setOpened] = useState<"rotate" | "retire">();
-  const reveal = useAct({ run: () => getJson<Secrets>(pathOf(id, "/secret")), changes: [], onDone: setSecrets });
+  const reveal = useAction({ run: () => getJson<Secrets>(pathOf(id, "/secret")), changes: [], onDone: setSecrets });
   const settled = { changes: CHANGED, onDone: () => reveal.mutate(undefined) };
-  const confirm = useAct({
+  const confirm = useAction({
     run: () => sendJson<Rotation>("POST", pathOf(id, "/rotate-secret/confirm")),
     ...settled,
     says: "The new secret is the current one.",
   });
-  const retire = useAct({
+  const retire = useAction({
     run: () => sendJson<Rotation>("POST", pathOf(id, "/rotate-secret/retire")),
     ...settled,
     says: "Only the new secret signs from now on.",
@@ -34,7 +34,7 @@ export function SecretsCard({ subscription }: { subscription: Subscription }) {
     <section className="card" aria-labelledby="secrets-head">
       <div className="card-head">
         <h2 id="secrets-head">Signing secret</h2>
-        <div className="page-acts">
+        <div className="page-actions">
           {secrets === undefined ? (
             <Button isBusy={reveal.isPending} onClick={() => reveal.mutate(undefined)}>
               Reveal
@@ -53,7 +53,7 @@ export function SecretsCard({ subscription }: { subscription: Subscription }) {
         <SecretList secrets={secrets} />
       )}
       {isOverlapping && (
-        <div className="page-acts">
+        <div className="page-actions">
           {isRotating && (
             <Button kind="primary" isBusy={confirm.isPending} onClick={() => confirm.mutate(undefined)}>
               Confirm the new secret
@@ -74,7 +74,7 @@ export function SecretsCard({ subscription }: { subscription: Subscription }) {
         isOpen={opened === "retire"}
         onClose={() => setOpened(undefined)}
         title="Retire the old secret now?"
-        act="Retire"
+        action="Retire"
         isBusy={retire.isPending}
         onConfirm={() => retire.mutate(undefined, { onSettled: () => setOpened(undefined) })}
       >

@@ -51,8 +51,8 @@ export function SubscriptionForm({ schemas, opened, tenantId }: SubscriptionForm
     },
     reload: () => getVersioned(pathOf(id)),
     onSaved(saved) {
-      toast.tell(opened === undefined ? `${saved.name} is created.` : `${saved.name} is saved.`);
-      for (const warning of saved.warnings ?? []) toast.tell(warning);
+      toast.show(opened === undefined ? `${saved.name} is created.` : `${saved.name} is saved.`);
+      for (const warning of saved.warnings ?? []) toast.show(warning);
       for (const name of CHANGED) void client.invalidateQueries({ queryKey: [name] });
       navigate(`/subscriptions/${saved.id}`);
     },
@@ -121,7 +121,7 @@ export function SubscriptionForm({ schemas, opened, tenantId }: SubscriptionForm
         </Section>
         {outdated !== undefined && <Outdated {...outdated} />}
         {error !== null && <Failure error={error} />}
-        <div className="form-acts">
+        <div className="form-actions">
           <Button kind="primary" type="submit" isBusy={editing.isBusy}>
             {opened === undefined ? "Create subscription" : "Save"}
           </Button>

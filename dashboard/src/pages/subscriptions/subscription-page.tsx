@@ -10,7 +10,7 @@ import { formatCount, formatMs, formatShare } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { formatSpan, useNow } from "../../ui/time.tsx";
-import { Acts } from "./acts.tsx";
+import { Actions } from "./actions.tsx";
 import { Health } from "./health.tsx";
 import { RecentDeliveries } from "./recent-deliveries.tsx";
 import { SecretsCard } from "./secrets-card.tsx";
@@ -36,7 +36,7 @@ export function SubscriptionPage() {
     <>
       <PageHead title={subscription.name}>
         <Badge state={subscription.condition} />
-        <Acts subscription={subscription} etag={data.etag} />
+        <Actions subscription={subscription} etag={data.etag} />
       </PageHead>
       <Notices subscription={subscription} />
       {portal === null && <TargetNotice subscription={subscription} />}
@@ -64,7 +64,7 @@ function Notices({ subscription }: { subscription: Subscription }) {
       `The gateway suspended it because its deliveries failed. What came since is kept.${can.change ? repair : ""}`,
     status === "inactive" && "It is paused. Deliveries wait until it is resumed; none is lost.",
     held !== undefined && `Nothing is sent: ${held}.`,
-    handshake?.status === "refused" && `The destination refused the handshake: ${handshake.error ?? ""}`,
+    handshake?.status === "refused" && `The destination rejected the handshake: ${handshake.error ?? ""}`,
     by === "config" && !isPartner && "Its settings are declared in the configuration file. Change them there.",
     by === "contact" && !isPartner && "It belongs to a contact of its tenant. Change it there.",
     (by === "config" || by === "contact") &&

@@ -31,7 +31,7 @@ export function SubscriptionsPage() {
     <ListPage
       title="Subscriptions"
       noun="subscription"
-      acts={
+      actions={
         canChange && (
           <Link className="button button-primary" href={hrefOfList(view.get("tenant_id"), "/new")}>
             Create subscription

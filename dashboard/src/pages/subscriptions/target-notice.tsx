@@ -6,7 +6,7 @@ import type { Subscription } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { hrefOf } from "../targets/target-key.ts";
 import { CHANGED, pathOf } from "./paths.ts";
 
@@ -14,7 +14,7 @@ import { CHANGED, pathOf } from "./paths.ts";
 export function TargetNotice({ subscription }: { subscription: Subscription }) {
   const { id, status, can } = subscription;
   const { data: target } = useQuery(targetOfQuery(subscription));
-  const drain = useAct({
+  const drain = useAction({
     run: () => sendJson<{ waiting: number }>("POST", pathOf(id, "/drain")),
     changes: CHANGED,
     says: ({ waiting }) => `${formatCount(waiting)} deliveries are tried now.`,

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Delivery, Subscription, TestAttempt } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { AttemptDetails } from "../../deliveries/attempts.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -15,7 +15,7 @@ import { CHANGED, pathOf } from "./paths.ts";
 /** Sends `test.event` once, and shows what the destination answered. */
 export function TestDialog({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {
   const { id, name } = subscription;
-  const test = useAct({
+  const test = useAction({
     run: () => sendJson<TestAttempt | Delivery>("POST", pathOf(id, "/test")),
     changes: CHANGED,
     isFailureShown: () => true,
@@ -40,7 +40,7 @@ export function TestDialog({ subscription, onClose }: { subscription: Subscripti
           <Answer answer={test.data} isSuspended={subscription.status === "suspended"} />
         )}
       </div>
-      <div className="dialog-acts">
+      <div className="dialog-actions">
         <Button isBusy={test.isPending} onClick={() => test.mutate(undefined)}>
           Test again
         </Button>

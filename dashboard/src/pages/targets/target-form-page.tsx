@@ -86,7 +86,7 @@ function TargetForm({ schemas, opened }: { schemas: Schemas; opened: Versioned<T
     },
     reload: () => getVersioned(path),
     onSaved(saved) {
-      toast.tell(`${saved.name} is ${opened === undefined ? "created" : "saved"}.`);
+      toast.show(`${saved.name} is ${opened === undefined ? "created" : "saved"}.`);
       for (const queryKey of [["target"], ["targets"]]) void client.invalidateQueries({ queryKey });
       navigate(hrefOf(saved));
     },
@@ -107,7 +107,7 @@ function TargetForm({ schemas, opened }: { schemas: Schemas; opened: Versioned<T
       </section>
       {outdated !== undefined && <Outdated {...outdated} />}
       {error !== null && <Failure error={error} />}
-      <div className="form-acts">
+      <div className="form-actions">
         <Button kind="primary" type="submit" isBusy={editing.isBusy}>
           {opened === undefined ? "Create target" : "Save"}
         </Button>

@@ -17,7 +17,7 @@ import { formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
 import { toRow } from "../../ui/value-text.tsx";
-import { ModeActs } from "./mode-acts.tsx";
+import { ModeActions } from "./mode-actions.tsx";
 import { ModeHistory } from "./mode-history.tsx";
 import { TargetSubscriptions } from "./target-subscriptions.tsx";
 import { errorOf, reasonOf } from "./trouble.ts";
@@ -38,14 +38,14 @@ export function TargetPage() {
   }
   if (data === undefined) return <Skeleton lines={10} />;
   const target = data.thing;
-  // Whoever may not change its subscriptions may not hold them up either.
+  // The mode of a target holds its subscriptions back: changing it takes the right to change all of them.
   const canAct = canChange && target.subscriptions.every(mayChange);
   const isOurs = target.shared && target.managed_by !== "config";
   return (
     <>
       <PageHead title={target.name}>
-        {canAct && <ModeActs target={target} />}
-        {canAct && isOurs && <SharedActs target={target} etag={data.etag} />}
+        {canAct && <ModeActions target={target} />}
+        {canAct && isOurs && <SharedActions target={target} etag={data.etag} />}
       </PageHead>
       <Now target={target} />
       <div className="columns">
@@ -135,7 +135,7 @@ function Rules({ target }: { target: Target }) {
   );
 }
 
-function SharedActs({ target, etag }: { target: Target; etag: string | undefined }) {
+function SharedActions({ target, etag }: { target: Target; etag: string | undefined }) {
   const { name, tenant_id: tenantId, subscriptions } = target;
   const [isAsking, setAsking] = useState(false);
   const path = `/api/v1/targets/${encodeURIComponent(name)}?tenant_id=${encodeURIComponent(tenantId)}`;

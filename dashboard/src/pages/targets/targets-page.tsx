@@ -29,7 +29,7 @@ export function TargetsPage() {
     <ListPage
       title="Targets"
       noun="target"
-      acts={
+      actions={
         canChange && (
           <Link className="button button-primary" href="/targets/new">
             Create shared target

@@ -4,13 +4,13 @@ import { sendJson } from "../../api/client.ts";
 import type { Tenant, TenantInput } from "../../api/types.ts";
 import { TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 
 export function CreateTenantDialog({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   const [id, setId] = useState("");
   const [name, setName] = useState("");
-  const create = useAct({
+  const create = useAction({
     run: (input: TenantInput) => sendJson<Tenant>("POST", "/api/v1/tenants", input),
     changes: ["tenants"],
     says: ({ name: made }) => `${made} is created.`,
@@ -22,7 +22,7 @@ export function CreateTenantDialog({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
       title="Create tenant"
-      act="Create"
+      action="Create"
       onClose={onClose}
       onSubmit={() => create.mutate({ id: id.trim(), ...(name.trim() !== "" && { name: name.trim() }) })}
       isBusy={create.isPending}

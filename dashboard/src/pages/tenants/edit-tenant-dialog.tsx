@@ -5,7 +5,7 @@ import type { Tenant, TenantInput } from "../../api/types.ts";
 import { ChoiceField, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { isOutdated, Outdated } from "../../ui/outdated.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { ContactFields } from "./contact-fields.tsx";
 import { pathOfTenant, tenantQuery } from "./tenant-queries.ts";
 import { readDraft, toDraft, type TenantDraft } from "./tenant-draft.ts";
@@ -24,7 +24,7 @@ export function EditTenantDialog({ versioned, onClose }: { versioned: Versioned<
   const [draft, setDraft] = useState(() => toDraft(versioned.thing));
   const { id } = base.thing;
   const set = (changes: Partial<TenantDraft>) => setDraft({ ...draft, ...changes });
-  const save = useAct({
+  const save = useAction({
     run: (input: Omit<TenantInput, "id">) => sendJson<Tenant>("PATCH", pathOfTenant(id), input, base.etag),
     changes: ["tenants"],
     says: "The tenant is updated.",
@@ -35,7 +35,7 @@ export function EditTenantDialog({ versioned, onClose }: { versioned: Versioned<
   return (
     <FormDialog
       title={`Edit ${base.thing.name}`}
-      act="Save"
+      action="Save"
       onClose={onClose}
       onSubmit={() => save.mutate(readDraft(draft))}
       isBusy={save.isPending}

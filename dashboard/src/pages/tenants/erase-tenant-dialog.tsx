@@ -8,14 +8,14 @@ import { Failure } from "../../ui/failure.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { formatBytes, formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { ownedQuery, pathOfTenant } from "./tenant-queries.ts";
 
 /** Shows what will be gone, and asks for the tenant's id: nothing brings it back. */
 export function EraseTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
   const { id } = tenant;
   const [typed, setTyped] = useState("");
-  const erase = useAct({
+  const erase = useAction({
     run: () => sendJson<TenantErasure>("POST", `${pathOfTenant(id)}/erase`, { confirm: typed }),
     changes: ["tenants", "erasures"],
     says: `The data of ${id} are being erased.`,
@@ -42,7 +42,7 @@ export function EraseTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose
             </>
           }
         />
-        <div className="dialog-acts">
+        <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="danger" type="submit" disabled={typed !== id} isBusy={erase.isPending}>
             Erase

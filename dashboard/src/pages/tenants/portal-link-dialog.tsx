@@ -6,7 +6,7 @@ import { ChoiceField, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { OnceDialog } from "../../ui/once.tsx";
 import { AbsoluteTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { pathOfTenant } from "./tenant-queries.ts";
 
 const ACCESS: Readonly<Record<PortalLink["access"], string>> = {
@@ -27,7 +27,7 @@ export function PortalLinkDialog({ tenant, onClose }: { tenant: Tenant; onClose:
   const [name, setName] = useState("");
   const [accent, setAccent] = useState("");
   const [appearance, setAppearance] = useState<Appearance | "">("");
-  const create = useAct({
+  const create = useAction({
     run: () =>
       sendJson<PortalLink>("POST", `${pathOfTenant(tenant.id)}/portal-link`, {
         access,
@@ -41,7 +41,7 @@ export function PortalLinkDialog({ tenant, onClose }: { tenant: Tenant; onClose:
   if (create.data !== undefined) {
     return (
       <OnceDialog title={`Portal link for ${tenant.name}`} text={create.data.url} onClose={onClose}>
-        Copy it now; it is not shown again. Whoever has it sees this tenant until{" "}
+        Copy it now; it is not shown again. Anybody who has it sees this tenant until{" "}
         <AbsoluteTime at={create.data.expires_at} />.
       </OnceDialog>
     );
@@ -49,7 +49,7 @@ export function PortalLinkDialog({ tenant, onClose }: { tenant: Tenant; onClose:
   return (
     <FormDialog
       title={`Portal link for ${tenant.name}`}
-      act="Create link"
+      action="Create link"
       onClose={onClose}
       onSubmit={() => create.mutate()}
       isBusy={create.isPending}

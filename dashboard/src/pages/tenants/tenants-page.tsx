@@ -28,7 +28,7 @@ export function TenantsPage() {
       <ListPage
         title="Tenants"
         noun="tenant"
-        acts={
+        actions={
           <Button kind="primary" onClick={() => setCreating(true)}>
             Create tenant
           </Button>

@@ -12,7 +12,7 @@ export function CreateValidationDialog({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
       title="Create validation"
-      act="Continue"
+      action="Continue"
       onClose={onClose}
       onSubmit={() => navigate(hrefOf(endpoint.trim(), format, "edit"))}
       isBusy={false}

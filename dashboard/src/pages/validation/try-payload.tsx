@@ -3,7 +3,7 @@ import { faultOfMessage, type Fault } from "../../editor/faults.ts";
 import { LazyCodeEditor } from "../../editor/lazy-code-editor.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { FIRST_PAYLOAD, LANGUAGES } from "./formats.ts";
 import { tryDraft, tryPayload, type Format } from "./validation-queries.ts";
 
@@ -18,7 +18,7 @@ interface TryPayloadProps {
 export function TryPayload({ endpoint, format, draft }: TryPayloadProps) {
   const [text, setText] = useState(FIRST_PAYLOAD[format]);
   const [faults, setFaults] = useState<readonly Fault[]>([]);
-  const check = useAct({
+  const check = useAction({
     run: () => (draft === undefined ? tryPayload(endpoint, format, text) : tryDraft(endpoint, format, draft, text)),
     changes: [],
     onDone: ({ errors }) =>

@@ -27,7 +27,7 @@ export function ValidationsPage() {
       <ListPage
         title="Validations"
         noun="validation"
-        acts={
+        actions={
           <Button kind="primary" onClick={() => setCreating(true)}>
             Create validation
           </Button>

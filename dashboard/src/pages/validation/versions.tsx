@@ -11,7 +11,7 @@ import { Failure } from "../../ui/failure.tsx";
 import { PagedList } from "../../ui/paged-list.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { FORMAT_WORDS } from "./formats.ts";
 import { rollBack, versionQuery, versionsQuery } from "./validation-queries.ts";
 
@@ -77,7 +77,7 @@ function VersionRow(props: {
           </span>
         </p>
         {!row.deleted && (
-          <div className="page-acts">
+          <div className="page-actions">
             <Button kind="quiet" aria-expanded={isShown} onClick={onShow}>
               <span>
                 Changes<span className="visually-hidden"> of version {row.version}</span>
@@ -119,7 +119,7 @@ function Changes(props: { endpoint: string; row: ValidationVersion; before: Vali
 
 function RollBackDialog(props: { endpoint: string; version: number | undefined; onClose: () => void }) {
   const { endpoint, version, onClose } = props;
-  const back = useAct({
+  const back = useAction({
     run: (wanted: number) => rollBack(endpoint, wanted),
     changes: ["validations"],
     says: (made, wanted) => `Version ${wanted} is in force again, as version ${made.version}.`,
@@ -130,7 +130,7 @@ function RollBackDialog(props: { endpoint: string; version: number | undefined; 
       isOpen={version !== undefined}
       onClose={onClose}
       title={`Roll back to version ${version ?? ""}?`}
-      act="Roll back"
+      action="Roll back"
       onConfirm={() => version !== undefined && back.mutate(version)}
       isBusy={back.isPending}
     >

@@ -35,7 +35,7 @@ describe("a batch for a file", () => {
     expect(written).toEqual(["1\n2\n"]);
   });
 
-  it("is tried again when the disk refuses it", async () => {
+  it("is tried again when the disk does not accept it", async () => {
     const { outcomes } = openBatches(() => Promise.reject(new Error("ENOSPC: no space left on device")));
     const failed = "failed failed it could not be written: ENOSPC: no space left on device";
     expect(await outcomes).toEqual([failed, failed]);

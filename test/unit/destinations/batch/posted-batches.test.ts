@@ -46,7 +46,7 @@ function openSlow(answersAfterMs: number, isBad: (row: string) => boolean) {
   return { sendRows, taken };
 }
 
-describe("a refused batch whose time is too short to be split", () => {
+describe("a rejected batch whose time is too short to be split", () => {
   it("goes on with smaller parts at the next try, until only the bad row is left", async () => {
     const { sendRows, taken } = openSlow(400, (row) => row === "0");
     let left = Array.from({ length: ROWS }, (_, i) => String(i));

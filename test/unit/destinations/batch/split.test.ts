@@ -80,8 +80,8 @@ const worlds = record({
   tells: (request) => tellsOdd === 1 || (tellsOdd === 2 && request % 2 === 1),
 }));
 
-describe("a batch that is refused in part", () => {
-  it("loses no row, sends none twice, keeps their order, and refuses bad ones alone", () => {
+describe("a batch that is rejected in part", () => {
+  it("loses no row, sends none twice, keeps their order, and rejects bad ones alone", () => {
     assert(
       property(worlds, (world) => {
         expect(findFaults(sendInParts, world)).toEqual([]);
@@ -144,7 +144,7 @@ describe("a batch that is refused in part", () => {
     ]);
   });
 
-  it("sends nothing behind a refused row where those behind must wait", () => {
+  it("sends nothing behind a rejected row where those behind must wait", () => {
     const kinds: string[] = [];
     const sent: number[][] = [];
     sendInParts({

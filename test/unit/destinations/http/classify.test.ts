@@ -126,7 +126,7 @@ describe("retry_on", () => {
     expect(outcomeOf(cut, { bodyContains: "wait" }).kind).toBe("delivered");
   });
 
-  it("leaves the text of a refusal alone", () => {
+  it("leaves the text of a rejection alone", () => {
     expect(outcomeOf(answer(400, "wait"), { bodyContains: "wait" }).kind).toBe("refused");
   });
 });

@@ -28,7 +28,7 @@ describe("settings of destinations at brokers", () => {
       /connection/,
     ],
     ["azure-storage-queue", { queue: "abc", exchange: "a" }, "destination.exchange", /amqp/],
-  ])("of the kind %s are refused: %j", (kind, destination, field, message) => {
+  ])("of the kind %s are rejected: %j", (kind, destination, field, message) => {
     const [found] = problems(kind, destination);
     expect(found?.[0]).toBe(field);
     expect(found?.[1]).toMatch(message);

@@ -81,7 +81,7 @@ const PUBLIC = [
 ];
 
 describe("the address guard", () => {
-  it.each(REFUSED)("refuses %s and names the setting that opens it", (address) => {
+  it.each(REFUSED)("rejects %s and names the setting that opens it", (address) => {
     const verdict = closed.check(address);
     expect(verdict).toMatchObject({ allowed: false });
     expect(verdict.allowed ? "" : verdict.reason).toContain("POSTHORN_ALLOW_PRIVATE_DESTINATIONS");
@@ -92,7 +92,7 @@ describe("the address guard", () => {
   });
 
   it.each(["", "localhost", "127.1", "0x7f.0.0.1", "2130706433", "1.2.3", "::g", "[::1]", "8.8.8.8 "])(
-    "refuses %j, which is no address at all",
+    "rejects %j, which is no address at all",
     (text) => {
       expect(closed.check(text).allowed).toBe(false);
       expect(createAddressGuard({ allowPrivate: true }).check(text).allowed).toBe(false);
@@ -123,7 +123,7 @@ describe("the address guard", () => {
     expect(createAddressGuard({ allowPrivate: ["169.254.0.0/16"] }).check("169.254.1.1").allowed).toBe(true);
   });
 
-  it("refuses the machine's own public addresses as they are at that moment", () => {
+  it("rejects the machine's own public addresses as they are at that moment", () => {
     let own: string[] = [];
     const guard = createAddressGuard({ allowPrivate: false, ownAddresses: () => own });
     expect(guard.check("8.8.4.4").allowed).toBe(true);
@@ -141,7 +141,7 @@ describe("the address guard", () => {
     },
   );
 
-  it("judges an IPv4 address and its IPv4-mapped form alike", () => {
+  it("checks an IPv4 address and its IPv4-mapped form alike", () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         expect(closed.check(`::ffff:${address}`).allowed).toBe(closed.check(address).allowed);

@@ -152,7 +152,7 @@ describe("an answer is read", () => {
         `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${space}1${space}\r\nx\r\n0\r\n\r\n`,
       ],
     ]),
-  ])("and refused with %s", (_, text) => {
+  ])("and rejected with %s", (_, text) => {
     for (const got of [whole(text), byByte(text)]) {
       expect(got).toMatchObject({ isClean: undefined, problem: expect.stringContaining("not HTTP") });
     }

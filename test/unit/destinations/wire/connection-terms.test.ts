@@ -58,7 +58,7 @@ describe("allowed_ips", () => {
     expect(sink.requests).toHaveLength(4);
   });
 
-  it("never reuse a connection that another subscription opened, nor lend theirs to one that refuses it", async () => {
+  it("never reuse a connection that another subscription opened, nor lend theirs to one that rejects it", async () => {
     const sink = await openSink();
     const url = `http://named.example:${sink.port}/`;
     const client = openClient({ lookup: leadingTo("127.0.0.1") });

@@ -59,7 +59,7 @@ function post(client: HttpClient, url: string, timeoutMs = 5000): Promise<HttpRe
 }
 
 describe("the egress proxy", () => {
-  it("is asked for the address that was judged, while the destination sees its name", async () => {
+  it("is asked for the address that was checked, while the destination sees its name", async () => {
     const [plain, secure] = [await openSink(), await openSink({ tls: true })];
     const proxy = await openProxy((authority) => (authority.endsWith(":443") ? secure.port : plain.port));
     const client = openClient(proxy.url);
@@ -92,7 +92,7 @@ describe("the egress proxy", () => {
     expect(JSON.stringify(result)).not.toMatch(/s3cret|c2VjcmV0/);
   });
 
-  it("is not asked for what the guard refuses, be it a literal, a name or a redirect", async () => {
+  it("is not asked for what the guard rejects, be it a literal, a name or a redirect", async () => {
     const sink = await openSink({ answer: { redirectTo: "http://169.254.169.254/" } });
     const proxy = await openProxy(() => sink.port);
     const client = openClient(proxy.url, { lookup: leadingTo("10.0.0.1") });

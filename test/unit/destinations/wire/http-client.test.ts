@@ -291,7 +291,7 @@ describe("TLS", () => {
     });
   });
 
-  it("refuses a certificate that nobody vouches for, and a server without TLS", async () => {
+  it("rejects a certificate that nobody vouches for, and a server without TLS", async () => {
     const [sink, plain] = [await openSink({ tls: true }), await openSink()];
     const client = openClient();
     expect(await post(client, sink.url)).toMatchObject({
@@ -322,7 +322,7 @@ describe("the guard", () => {
     },
   );
 
-  it("judges what a name leads to, and connects to nothing else", async () => {
+  it("checks what a name leads to, and connects to nothing else", async () => {
     const sink = await openSink();
     const url = `http://harmless.example:${sink.port}/`;
     const lookup = scriptedLookup(["127.0.0.1"]);
@@ -336,7 +336,7 @@ describe("the guard", () => {
     expect(lookup.asked).toBe(2);
   });
 
-  it("refuses an answer of the DNS with one forbidden address among others", async () => {
+  it("rejects an answer of the DNS with one forbidden address among others", async () => {
     const sink = await openSink();
     const url = `http://mixed.example:${sink.port}/`;
     for (const answer of [
@@ -354,7 +354,7 @@ describe("the guard", () => {
     expect(await post(control, url)).toMatchObject({ kind: "response", address: "127.0.0.1" });
   });
 
-  it("judges again at every connection, so that a name cannot be bound anew", async () => {
+  it("checks again at every connection, so that a name cannot be bound anew", async () => {
     const sink = await openSink({ answer: { status: 200, headers: { connection: "close" } } });
     const secret = await openSink({ host: "127.0.0.2", port: sink.port });
     const url = `http://rebound.example:${sink.port}/`;

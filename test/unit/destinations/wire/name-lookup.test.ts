@@ -122,7 +122,7 @@ describe("the addresses of a name", () => {
     expect(await ask(names, "nas")).toContain("ENOTFOUND");
   });
 
-  it("are this machine's for localhost, whoever else claims it", async () => {
+  it("are this machine's for localhost, also when others claim the name", async () => {
     server.answerWith(leadsTo("192.0.2.1"));
     for (const name of ["localhost", "a.localhost"]) expect(await ask(open(), name)).toEqual(["127.0.0.1", "::1"]);
     expect(await ask(open(), "notlocalhost")).toEqual(["192.0.2.1"]);
@@ -185,7 +185,7 @@ describe("a name that cannot be looked up", () => {
     );
   });
 
-  it("says that there is no DNS server, rather than that the destination refused", async () => {
+  it("says that there is no DNS server, rather than that the destination rejected", async () => {
     const gone = await openDnsServer();
     await gone.close();
     const said = await ask(open({ servers: [gone.address] }), "any.example");

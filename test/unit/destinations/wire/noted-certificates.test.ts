@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe("certificates of destinations", () => {
-  it("are noted by host with their end when a connection is made", async () => {
+  it("are recorded by host with their end when a connection is made", async () => {
     const clock = createSystemClock();
     const certificates = createKnownCertificates(clock);
     const sink = await openSinkServer({ tls: SERVER_PAIR });

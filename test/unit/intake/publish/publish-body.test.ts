@@ -31,7 +31,7 @@ describe("fields that an event does not have", () => {
   };
   const FIELDS = '"event_type":"a.b","payload":{}';
 
-  it("are refused, or kept in the metadata, byte for byte", () => {
+  it("are rejected, or kept in the metadata, byte for byte", () => {
     expect(publish({ ...minimal, region: "north" })).toBeInstanceOf(PosthornError);
     expect(keep(`{${FIELDS}}`)).toBeUndefined();
     expect(keep(`{${FIELDS},"region":"north", "herd": {"id": 12345678901234567890}}`)).toBe(
@@ -181,7 +181,7 @@ describe("a published body", () => {
     ["metadata", { metadata: [] }],
     ["colour", { colour: 1 }],
     ["__proto__", { ["__proto__"]: 1 }],
-  ])("is refused for a bad %s: %j", (field, change) => {
+  ])("is rejected for a bad %s: %j", (field, change) => {
     const error = publish({ ...minimal, ...change });
     expect(error).toBeInstanceOf(PosthornError);
     expect(error).toMatchObject({ code: "invalid_field", field });

@@ -79,7 +79,7 @@ describe("a manifest", () => {
         ],
       },
     ],
-  ])("is refused when it is %j", (manifest) => {
+  ])("is rejected when it is %j", (manifest) => {
     expect(() => manifests.find(manifest)).toThrow(
       expect.objectContaining({ code: "invalid_field", field: "manifest" }),
     );

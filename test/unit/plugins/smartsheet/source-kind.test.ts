@@ -90,7 +90,7 @@ describe("a challenge of Smartsheet", () => {
     expect(answer(request(DOCUMENTED))).toBeUndefined();
   });
 
-  it("is refused for a webhook that was not registered, once any was", () => {
+  it("is rejected for a webhook that was not registered, once any was", () => {
     registered = new Map([[WEBHOOK, [SECRET]]]);
     expect(answer(challenge(`{"challenge":"b1c2","webhookId":${WEBHOOK}}`))?.status).toBe(200);
     const foreign = `{"challenge":"b1c2","webhookId":${BigInt(WEBHOOK) + 1n}}`;
@@ -98,7 +98,7 @@ describe("a challenge of Smartsheet", () => {
     expect(refusalOf(() => answer(challenge("{}")))).toBe("unknown_webhook");
   });
 
-  it("is refused when its body is over 64 KB, or when it could not go back in a header", () => {
+  it("is rejected when its body is over 64 KB, or when it could not go back in a header", () => {
     expect(refusalOf(() => answer(challenge(" ".repeat(65_537))))).toBe("too_large");
     expect(refusalOf(() => answer(challenge("{}", "x".repeat(257))))).toBe("bad_request");
     expect(refusalOf(() => answer(challenge("{}", "")))).toBe("bad_request");
@@ -142,7 +142,7 @@ describe("a signature of Smartsheet", () => {
     }
   });
 
-  it.each(["", "zz", "0".repeat(65), `sha256=${hmac(DOCUMENTED)}`])("is refused when it is %j", (value) => {
+  it.each(["", "zz", "0".repeat(65), `sha256=${hmac(DOCUMENTED)}`])("is rejected when it is %j", (value) => {
     expect(verify(request(DOCUMENTED, { "smartsheet-hmac-sha256": value }), [SECRET])).toBe("bad_signature");
   });
 
@@ -250,7 +250,7 @@ describe("a callback of Smartsheet", () => {
     expect(read(DOCUMENTED, { options: { ignore_change_agents: ["My"] } }).events).toHaveLength(3);
   });
 
-  it("about the webhook itself is noted and makes no event, whatever the sheet", async () => {
+  it("about the webhook itself is recorded and makes no event, whatever the sheet", async () => {
     const body = `{"nonce":"n","timestamp":"2015-10-27T17:04:23.795+0000","webhookId":${WEBHOOK},"scope":"sheet",
       "scopeObjectId":${SHEET},"newWebhookStatus":"DISABLED_SCOPE_INACCESSIBLE"}`;
     const form = { kind: "json", texts: [] } as const;
@@ -294,12 +294,12 @@ describe("a callback of Smartsheet", () => {
     expect(reading.ignored).toEqual([{ cause: "invalid" }]);
   });
 
-  it("is refused unless it is JSON", () => {
+  it("is rejected unless it is JSON", () => {
     const events = () => kind.events?.(request("<a/>"), settings(), { kind: "xml", texts: [] });
     expect(refusalOf(events)).toBe("unreadable_body");
   });
 
-  it("throws nothing but refusals, whatever the bytes are", () => {
+  it("throws nothing but rejections, whatever the bytes are", () => {
     registered = new Map([[WEBHOOK, [SECRET]]]);
     const members = fc.dictionary(
       fc.constantFrom("webhookId", "scopeObjectId", "events", "newWebhookStatus", "nonce", "x"),

@@ -37,7 +37,7 @@ type Side = Awaited<ReturnType<typeof openTwo>>["one"];
 const secretsOf = ({ webhooks }: Side) => Object.fromEntries(webhooks.find("sheets")?.secrets ?? []);
 
 describe("Smartsheet's webhooks", () => {
-  it("are known to whoever follows the store, with their secrets sealed there", async () => {
+  it("are known to every reader that follows the store, with their secrets sealed there", async () => {
     const { one, other, open, recordsNow } = await openTwo();
     await one.webhooks.save({ ...WEBHOOK, secret: FIRST });
     expect([secretsOf(one), secretsOf(other)]).toEqual([{ 1: [FIRST] }, {}]);
@@ -51,7 +51,7 @@ describe("Smartsheet's webhooks", () => {
     expect([one.webhooks.find("sheets"), one.webhooks.list("sheets")]).toEqual([undefined, []]);
   });
 
-  it("take the secret before for a day more, whoever saw it change", async () => {
+  it("accept the secret before for a day more, in every process", async () => {
     const { clock, one, other } = await openTwo();
     await one.webhooks.save({ ...WEBHOOK, secret: FIRST });
     // It has not seen that one yet, and must not forget it.

@@ -115,7 +115,7 @@ describe("a foreign OpenAPI document", () => {
       { openapi: "3.1.0", webhooks: { a: webhook({ $ref: "#/components/schemas/No" }) } },
       "webhooks.a: schema of version 1.0",
     ],
-  ])("is refused when it %s", (_, document, field) => {
+  ])("is rejected when it %s", (_, document, field) => {
     expect(() => readOpenApi(document)).toThrow(expect.objectContaining({ code: "invalid_field", field }));
   });
 });

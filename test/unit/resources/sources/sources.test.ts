@@ -105,7 +105,7 @@ describe("sources", () => {
     await after.stop();
   });
 
-  it("keep what opens a door sealed in the store", async () => {
+  it("keep credentials sealed in the store", async () => {
     const bench = await openBench();
     const sources = await bench.open();
     const auth = { header: "X-Token", token: "canary-token-0123456789" };
@@ -128,7 +128,7 @@ describe("sources", () => {
     await after.stop();
   });
 
-  it("tell with the change itself that one takes no webhooks any more, once, however often it is judged", async () => {
+  it("tell with the change itself that one takes no webhooks any more, once, however often it is checked", async () => {
     const bench = await openBench();
     const told: string[] = [];
     const written: string[] = [];

@@ -138,7 +138,7 @@ describe("a rule", () => {
     );
   });
 
-  it("is refused, and nothing else happens, whatever it is", () => {
+  it("is rejected, and nothing else happens, whatever it is", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(["SchemaFault", undefined]).toContain(refusalOf(value));

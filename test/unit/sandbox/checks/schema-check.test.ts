@@ -103,7 +103,7 @@ describe("the check of events against schemas", () => {
     });
   });
 
-  it("refuses a schema without end before it is registered", async () => {
+  it("rejects a schema without end before it is registered", async () => {
     for (const schema of [
       { $ref: "#" },
       { allOf: [{ $ref: "#" }] },

@@ -120,7 +120,7 @@ describe("the check of a webhook", () => {
     expect(await ended).toMatchObject([unavailable, unavailable, unavailable]);
   });
 
-  it("refuses a body of very many comments without building it, and takes one with some", async () => {
+  it("rejects a body of very many comments without building it, and takes one with some", async () => {
     const text =
       '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="o" type="xs:string"/></xs:schema>';
     strict.update([validation("texts", text)]);

@@ -248,7 +248,7 @@ describe("a schema that cannot be used", () => {
     ["has a pattern with a back-reference", { pattern: "(a)\\1" }, /look-around/],
     ["has a broken pattern", { patternProperties: { "(": {} } }, /cannot be used/],
     ["has a huge pattern", { pattern: "(a{0,30}){0,30}" }, /too large/],
-  ])("is refused when it %s", (_, schema, reason) => {
+  ])("is rejected when it %s", (_, schema, reason) => {
     expect(() => compile(schema)).toThrow(reason);
   });
 });
@@ -277,7 +277,7 @@ describe("a schema without end", () => {
       { $schema: "https://json-schema.org/draft/2019-09/schema", $recursiveRef: "#" },
     ],
     ["is itself in draft 04", { $schema: "http://json-schema.org/draft-04/schema#", allOf: [{ $ref: "#" }] }],
-  ])("is refused when it %s", (_, schema) => {
+  ])("is rejected when it %s", (_, schema) => {
     expect(() => compile(schema)).toThrow(/without end/);
   });
 

@@ -119,7 +119,7 @@ describe("the place of a template", () => {
     expect(() => render(text, { a: "x" }, "url")).toThrow(/^has a value in the scheme, host or port/);
   });
 
-  it.each(["\r\nX-Evil: 1", "\n", "\u0000", "\u007f"])("header refuses control characters: %j", (a) => {
+  it.each(["\r\nX-Evil: 1", "\n", "\u0000", "\u007f"])("header rejects control characters: %j", (a) => {
     expect(() => render("v{{ data.a }}", { a }, "header")).toThrow(/^produces a header with a control character/);
   });
 

@@ -63,7 +63,7 @@ describe("JSON text", () => {
     );
   });
 
-  it("is refused alike, for the same reason at the same place, whether its value is wanted or not", () => {
+  it("is rejected alike, for the same reason at the same place, whether its value is wanted or not", () => {
     const bytes = fc.oneof(
       fc.oneof(fc.json(), jsonLike, fc.string()).map((text) => Buffer.from(text)),
       fc.uint8Array().map((array) => Buffer.from(array)),
@@ -81,7 +81,7 @@ describe("JSON text", () => {
     expect(() => parseJsonText(Buffer.from("[[]]"), 1)).toThrow("nested deeper than 1 levels");
   });
 
-  it("is judged like JSON.parse does for each ASCII character in each kind of place", () => {
+  it("is checked like JSON.parse does for each ASCII character in each kind of place", () => {
     for (let code = 0; code < 128; code++) {
       const mark = String.fromCharCode(code);
       for (const text of [
@@ -142,7 +142,7 @@ describe("JSON text", () => {
     );
   });
 
-  it("is refused beyond the greatest depth and no earlier, brackets in strings left aside", () => {
+  it("is rejected beyond the greatest depth and no earlier, brackets in strings left aside", () => {
     const nested = (depth: number): string => `${'[{"k":'.repeat(depth / 2)}"[[{{\\"[["${"}]".repeat(depth / 2)}`;
     expect(() => checkJsonText(Buffer.from(nested(128)), 128)).not.toThrow();
     expect(refusal(nested(130)).details).toMatchObject({ position: 384, reason: "nested deeper than 128 levels" });

@@ -62,7 +62,7 @@ describe("XML text", () => {
     [utf16be(`\ufeff${BILLION_LAUGHS}`)],
     [Buffer.from(`<?xml version="1.0" encoding="utf-16"?>${BILLION_LAUGHS}`, "utf16le")],
     [utf16be(`<?xml version="1.0"?>${BILLION_LAUGHS}`)],
-  ])("is refused for a document type before it is parsed: %j", (body) => {
+  ])("is rejected for a document type before it is parsed: %j", (body) => {
     expect(refusal(body)?.details?.["reason"]).toBe("a document type declaration (DOCTYPE), which is not accepted");
   });
 
@@ -128,7 +128,7 @@ describe("XML text", () => {
     expect(refusal("<a/>", "utf-7")?.details?.["reason"]).toMatch(/^the encoding "utf-7"/);
   });
 
-  it("is refused beyond the greatest depth and no earlier", () => {
+  it("is rejected beyond the greatest depth and no earlier", () => {
     const nested = (depth: number): string => `${"<a b='/>'>".repeat(depth)}<c/>${"</a>".repeat(depth)}`;
     expect(refusal(nested(128))).toBeUndefined();
     expect(refusal(nested(129))?.details).toMatchObject({

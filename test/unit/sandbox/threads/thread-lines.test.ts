@@ -178,7 +178,7 @@ describe("work for a few threads, in lines", SLOW, () => {
     expect((await send("a", { number: 5 })).sum).toBe(6);
   });
 
-  it("is refused where a sender, or all of them, hold as much as they can, and never to an empty line alone", async () => {
+  it("is rejected where a sender, or all of them, hold as much as they can, and never to an empty line alone", async () => {
     const { send } = open();
     const gate = createGate();
     const bytes = 5 * 1024 * 1024;

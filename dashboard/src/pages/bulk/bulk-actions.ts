@@ -5,7 +5,7 @@ import type { Filters } from "../../layout/view-filters.ts";
 import { selectionOf } from "./selection.ts";
 
 /** What can be done to many deliveries at once: it is counted first, and is then a job with a page of its own. */
-export interface BulkAct {
+export interface BulkAction {
   kind: BulkName;
   filters: Filters;
 }
@@ -30,7 +30,7 @@ interface BulkKind {
 
 const LETTERS = ["dead letter", "dead letters"] as const;
 
-export const BULK_ACTS: Readonly<Record<BulkName, BulkKind>> = {
+export const BULK_ACTIONS: Readonly<Record<BulkName, BulkKind>> = {
   events: {
     title: "Replay events",
     verb: "Replay",
@@ -75,11 +75,11 @@ export const BULK_ACTS: Readonly<Record<BulkName, BulkKind>> = {
 };
 
 /** How many deliveries fit, without doing anything. */
-export const bulkPlanQuery = ({ kind, filters }: BulkAct) =>
+export const bulkPlanQuery = ({ kind, filters }: BulkAction) =>
   queryOptions({
     queryKey: ["bulk-plan", kind, filters],
     queryFn: () => {
-      const { planPath, also } = BULK_ACTS[kind];
+      const { planPath, also } = BULK_ACTIONS[kind];
       return sendJson<ReplayPlan>("POST", planPath, { ...also, ...selectionOf(filters), plan: true });
     },
     staleTime: 0,

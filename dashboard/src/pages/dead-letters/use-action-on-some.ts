@@ -3,7 +3,7 @@ import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import { useToast } from "../../ui/toasts.tsx";
 
-export interface ActOnSome {
+export interface ActionOnSome {
   run: (ids: readonly string[]) => void;
   isPending: boolean;
   /** How many of them are through, whatever became of them. */
@@ -16,7 +16,7 @@ const SAYS = {
 };
 
 /** One after the other: those that somebody picked by hand are few. Goes on after one with which it is not possible. */
-export function useActOnSome(act: keyof typeof SAYS, onDone: () => void): ActOnSome {
+export function useActionOnSome(action: keyof typeof SAYS, onDone: () => void): ActionOnSome {
   const client = useQueryClient();
   const toast = useToast();
   const [done, setDone] = useState(0);
@@ -25,14 +25,14 @@ export function useActOnSome(act: keyof typeof SAYS, onDone: () => void): ActOnS
       setDone(0);
       const failures: Error[] = [];
       for (const id of ids) {
-        await sendJson("POST", `/api/v1/dead-letters/${act}`, { id }).catch((error: Error) => failures.push(error));
+        await sendJson("POST", `/api/v1/dead-letters/${action}`, { id }).catch((error: Error) => failures.push(error));
         setDone((before) => before + 1);
       }
       return { failures, succeeded: ids.length - failures.length };
     },
     async onSuccess({ failures, succeeded }) {
       onDone();
-      if (succeeded > 0) toast.tell(SAYS[act](succeeded));
+      if (succeeded > 0) toast.show(SAYS[action](succeeded));
       if (failures[0] !== undefined) toast.fail(failures[0]);
       await client.invalidateQueries({ queryKey: ["dead-letters"] });
     },

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { DeleteDialog } from "../../ui/delete-dialog.tsx";
@@ -14,14 +14,14 @@ import { TestDialog } from "./test-dialog.tsx";
 type Opened = "test" | "recover" | "resume" | "delete";
 
 /** What can be done with a subscription; for those who may. */
-export function Acts({ subscription, etag }: { subscription: Subscription; etag: string | undefined }) {
+export function Actions({ subscription, etag }: { subscription: Subscription; etag: string | undefined }) {
   const { id, status, can, managed_by: managedBy } = subscription;
   const waiting = subscription.stats.open_count;
   const [opened, setOpened] = useState<Opened>();
   const close = () => setOpened(undefined);
-  // Whoever declares the settings changes them elsewhere. The status and the secrets are changed here all the same.
+  // Declared settings are changed in the file. The status and the secrets can still be changed here.
   const canEdit = can.change && (managedBy === "api" || managedBy === "former_config");
-  const pause = useAct({
+  const pause = useAction({
     run: () => sendJson("POST", pathOf(id, "/pause")),
     changes: CHANGED,
     says: "It is paused. Deliveries wait.",

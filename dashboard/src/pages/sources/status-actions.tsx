@@ -3,7 +3,7 @@ import { sendJson } from "../../api/client.ts";
 import type { Source } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 
 type Name = "pause" | "resume" | "close";
 
@@ -14,9 +14,9 @@ const DONE: Readonly<Record<Name, string>> = {
 };
 
 /** For those who may change it, also where the configuration declares it. */
-export function StatusActs({ source }: { source: Source }) {
+export function StatusActions({ source }: { source: Source }) {
   const [isAsking, setAsking] = useState(false);
-  const act = useAct({
+  const action = useAction({
     run: (name: Name) => sendJson<Source>("POST", `/api/v1/sources/${encodeURIComponent(source.name)}/${name}`),
     changes: ["source", "sources"],
     says: (_, name) => DONE[name],
@@ -26,11 +26,11 @@ export function StatusActs({ source }: { source: Source }) {
     <>
       {source.status !== "closed" && <Button onClick={() => setAsking(true)}>Close source</Button>}
       {source.status === "active" ? (
-        <Button isBusy={act.isPending} onClick={() => act.mutate("pause")}>
+        <Button isBusy={action.isPending} onClick={() => action.mutate("pause")}>
           Pause
         </Button>
       ) : (
-        <Button kind="primary" isBusy={act.isPending} onClick={() => act.mutate("resume")}>
+        <Button kind="primary" isBusy={action.isPending} onClick={() => action.mutate("resume")}>
           Resume
         </Button>
       )}
@@ -38,9 +38,9 @@ export function StatusActs({ source }: { source: Source }) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title={`Close ${source.name}?`}
-        act="Close it"
-        isBusy={act.isPending}
-        onConfirm={() => act.mutate("close")}
+        action="Close it"
+        isBusy={action.isPending}
+        onConfirm={() => action.mutate("close")}
       >
         <p>
           Its senders get 410 from now on. Many of them then remove the webhook on their side. Pause the source instead

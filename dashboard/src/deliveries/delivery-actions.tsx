@@ -4,7 +4,7 @@ import type { Delivery } from "../api/types.ts";
 import { useMay } from "../session/use-may.ts";
 import { Button } from "../ui/button.tsx";
 import { ConfirmDialog } from "../ui/dialog.tsx";
-import { useAct } from "../ui/use-act.ts";
+import { useAction } from "../ui/use-action.ts";
 
 type Name = "retry" | "cancel";
 
@@ -18,10 +18,10 @@ export function isOpen({ status }: Pick<Delivery, "status">): boolean {
 }
 
 /** What can be done with one delivery that is still open; for those who may. */
-export function DeliveryActs({ delivery }: { delivery: Delivery }) {
+export function DeliveryActions({ delivery }: { delivery: Delivery }) {
   const mayChange = useMay("change");
   const [isAsking, setAsking] = useState(false);
-  const act = useAct({
+  const action = useAction({
     run: (name: Name) => sendJson<Delivery>("POST", `/api/v1/deliveries/${encodeURIComponent(delivery.id)}/${name}`),
     changes: ["deliveries", "delivery", "event", "subscription"],
     says: (_, name) => DONE[name],
@@ -30,9 +30,9 @@ export function DeliveryActs({ delivery }: { delivery: Delivery }) {
   if (!isOpen(delivery) || !mayChange(delivery.subscription_id)) return null;
   const to = delivery.subscription_name ?? "a deleted subscription";
   return (
-    <p className="page-acts">
+    <p className="page-actions">
       {delivery.status === "pending" && (
-        <Button isBusy={act.isPending} onClick={() => act.mutate("retry")}>
+        <Button isBusy={action.isPending} onClick={() => action.mutate("retry")}>
           Send now
         </Button>
       )}
@@ -41,9 +41,9 @@ export function DeliveryActs({ delivery }: { delivery: Delivery }) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title="Cancel this delivery?"
-        act="Cancel the delivery"
-        isBusy={act.isPending}
-        onConfirm={() => act.mutate("cancel")}
+        action="Cancel the delivery"
+        isBusy={action.isPending}
+        onConfirm={() => action.mutate("cancel")}
       >
         <p>
           {delivery.event_type} is not sent to {to} any more. An attempt that is under way may still arrive. The event

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import type { Target } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
+import { useAction } from "../../ui/use-action.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -16,10 +16,10 @@ const CONSEQUENCES: Readonly<Record<Target["mode"], (target: Target) => string>>
 };
 
 /** Sets a mode by hand, after a question; and gives it back to the target's health. */
-export function ModeActs({ target }: { target: Target }) {
+export function ModeActions({ target }: { target: Target }) {
   const [asked, setAsked] = useState<Target["mode"]>();
   const query = target.shared ? `?tenant_id=${encodeURIComponent(target.tenant_id)}` : "";
-  const force = useAct({
+  const force = useAction({
     run: (mode: Asked) =>
       sendJson<Target>("POST", `/api/v1/targets/${encodeURIComponent(keyOf(target))}/mode${query}`, { mode }),
     changes: ["target", "targets", "status", "mode-history"],
@@ -46,7 +46,7 @@ export function ModeActs({ target }: { target: Target }) {
           isOpen
           onClose={() => setAsked(undefined)}
           title={`Force ${target.name} into ${asked}?`}
-          act={`Force ${asked}`}
+          action={`Force ${asked}`}
           isBusy={force.isPending}
           onConfirm={() => force.mutate(asked, { onSettled: () => setAsked(undefined) })}
         >
