@@ -106,7 +106,7 @@ describe("the image", () => {
   });
 
   it("is made of what is there: nothing that is copied, or let through to the builder, is missing", () => {
-    const context = read(".dockerignore").match(/^!.*$/gm) ?? [];
+    const context: string[] = read(".dockerignore").match(/^!.*$/gm) ?? [];
     expect(context.length).toBeGreaterThan(10);
     expect(context.filter((line) => !existsSync(join(PROJECT_ROOT, line.slice(1))))).toEqual([]);
     const { files } = JSON.parse(read("package.json")) as { files: string[] };
