@@ -18,7 +18,6 @@ export type Tool =
 
 export type ReleaseTool =
   | "buildah"
-  | "crun"
   | "mmdebstrap"
   | "qemu-aarch64-static"
   | "libc6 for arm64"

@@ -61,7 +61,7 @@ const SCHEMAS_CACHE = join(CACHE, "tools", SCHEMAS);
 
 /** What shows that the image, the chart and the workflows of a release work. */
 const RELEASE = [
-  ...["buildah", "crun", "mmdebstrap"].map((name) => ({ name, package: name, commands: [name] })),
+  ...["buildah", "mmdebstrap"].map((name) => ({ name, package: name, commands: [name] })),
   { name: "qemu-aarch64-static", package: "qemu-user-static", commands: ["qemu-aarch64-static"] },
   ...["libc6", "libstdc++6", "libatomic1"].map((name) => ({
     name: `${name} for arm64`,

@@ -31,7 +31,7 @@ const MAX_BYTES = 200 * MEGABYTE;
 const USER = 1000;
 const APP = "opt/posthorn";
 
-const TOOLS: readonly ReleaseTool[] = ["buildah", "crun", "mmdebstrap"];
+const TOOLS: readonly ReleaseTool[] = ["buildah", "mmdebstrap"];
 const missing = [
   ...TOOLS.filter((name) => findTool(name) === undefined),
   ...(process.getuid?.() === 0 ? [] : ["root"]),
@@ -136,7 +136,7 @@ async function run(options: Partial<ContainerOptions> & { data?: string } = {}, 
     volumes: { "/data": { from: options.data ?? makeFolder("data") }, ...options.volumes },
   });
   onTestFinished(async () => {
-    await container.signal("KILL");
+    container.signal("SIGKILL");
     await container.finished;
   });
   return { ...container, api: createApiClient({ url: () => `http://127.0.0.1:${port}` }, KEY) };
@@ -201,7 +201,7 @@ describe("the image", () => {
     sink.answerWith({ status: 200, after: new Promise<void>((resolve) => (answer = resolve)) });
     const held = await first.api.webhook("orders", '{"order": 2}');
     await sink.received(2);
-    await first.signal("TERM");
+    first.signal("SIGTERM");
     await first.printed("gateway is stopping");
     answer();
     expect((await first.finished).exitCode).toBe(0);
@@ -281,7 +281,7 @@ describe("what goes wrong in a container", () => {
   it("the data of a newer release", async () => {
     const data = makeFolder("data");
     const gateway = await start({ data });
-    await gateway.signal("TERM");
+    gateway.signal("SIGTERM");
     await gateway.finished;
     const db = new DatabaseSync(join(data, "posthorn.db"));
     db.exec("insert into migrations select 9999, name, applied_at from migrations limit 1");
@@ -293,7 +293,7 @@ describe("what goes wrong in a container", () => {
     const data = makeFolder("data");
     const gateway = await start({ data, env: { POSTHORN_MASTER_KEY: MASTER_KEY } });
     await gateway.api.subscribe({ name: "app", url: "http://127.0.0.1:1", events: ["#"] });
-    await gateway.signal("TERM");
+    gateway.signal("SIGTERM");
     await gateway.finished;
     expect(await endOf({ data, env: { POSTHORN_MASTER_KEY: MASTER_KEY.toUpperCase() } })).toEqual(
       oneLine(/master key/),
