@@ -6,12 +6,11 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY . .
-# What the npm package has (`files` in package.json), but the pages and what is deployed otherwise.
+# What the npm package has, but the pages: .dockerignore leaves them out.
 RUN --mount=type=cache,target=/root/.npm \
-  npm pack --pack-destination /tmp \
+  npm pack --silent --pack-destination /tmp \
   && mkdir -p /image/opt/posthorn /image/usr/local/bin /empty \
   && tar -xzf /tmp/posthorn-*.tgz -C /image/opt/posthorn --strip-components=1 --no-same-owner \
-  && rm -r /image/opt/posthorn/docs /image/opt/posthorn/deploy \
   && cp deploy/docker/healthcheck.mjs /image/opt/posthorn/ \
   && ln -s /opt/posthorn/bin/posthorn.js /image/usr/local/bin/posthorn
 # With the packages of Azure and Smartsheet: nobody can add one to a file system that is read-only.
