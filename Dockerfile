@@ -14,13 +14,13 @@ RUN --mount=type=cache,target=/root/.npm \
   && cp deploy/docker/healthcheck.mjs /image/opt/posthorn/ \
   && ln -s /opt/posthorn/bin/posthorn.js /image/usr/local/bin/posthorn
 # With the packages of Azure and Smartsheet: nobody can add one to a file system that is read-only.
-WORKDIR /image/opt/posthorn
 RUN --mount=type=cache,target=/root/.npm \
-  cp /build/package-lock.json /build/.npmrc . \
-  && npm ci --omit=dev --workspaces=false --ignore-scripts \
-  && rm package-lock.json .npmrc node_modules/.package-lock.json \
-  && find node_modules/@photostructure/sqlite/prebuilds -mindepth 1 -maxdepth 1 ! -name 'linux-*' -exec rm -r {} + \
-  && find node_modules -type f -name '*.map' -delete
+  node deploy/docker/locked-packages.mjs /packages \
+  && npm ci --omit=dev --ignore-scripts --prefix /packages \
+  && find /packages/node_modules/@photostructure/sqlite/prebuilds -mindepth 1 -maxdepth 1 ! -name 'linux-*' \
+    -exec rm -r {} + \
+  && find /packages/node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.[cm]ts' \) -delete \
+  && mv /packages/node_modules /image/opt/posthorn/
 
 FROM ${NODE_IMAGE}
 ARG VERSION=
