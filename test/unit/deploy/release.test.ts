@@ -72,6 +72,28 @@ describe("the workflows", () => {
   });
 });
 
+describe("the issue forms", () => {
+  interface Form {
+    name?: string;
+    description?: string;
+    body?: { type: string; id?: string; attributes?: { label?: string; value?: string } }[];
+  }
+  const findFaults = ({ name, description, body = [] }: Form) => [
+    ...(name === undefined || description === undefined || body.length === 0 ? ["no name, description or body"] : []),
+    ...body.flatMap(({ type, attributes }, index) =>
+      (type === "markdown" ? attributes?.value : attributes?.label) === undefined ? [`${index}: ${type}`] : [],
+    ),
+  ];
+
+  it("have what GitHub shows", () => {
+    const folder = ".github/ISSUE_TEMPLATE";
+    const forms = readdirSync(join(PROJECT_ROOT, folder)).filter((name) => name !== "config.yml");
+    expect(forms).toHaveLength(2);
+    for (const name of forms) expect([name, findFaults(parse(read(`${folder}/${name}`)) as Form)]).toEqual([name, []]);
+    expect(findFaults({ name: "x", description: "y", body: [{ type: "input" }] })).toEqual(["0: input"]);
+  });
+});
+
 describe("the notes of a release", () => {
   const notes = (tag: string) => runCommand(process.execPath, ["scripts/release-notes.mjs", tag], PROJECT_ROOT);
 

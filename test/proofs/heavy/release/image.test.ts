@@ -222,6 +222,16 @@ describe("the image", () => {
     ]);
   });
 
+  it("keeps its data in a folder of its own where the volume belongs to root, as Kubernetes mounts it", async () => {
+    const data = makeFolder("data");
+    chownSync(data, 0, USER);
+    chmodSync(data, 0o2775);
+    const gateway = await start({ data, env: { POSTHORN_DATA_DIR: "/data/posthorn" } });
+    expect((await gateway.api.webhook("orders", "{}")).status).toBe(202);
+    expect(statSync(join(data, "posthorn")).mode & 0o777).toBe(0o700);
+    expect(gateway.output().stdout).not.toContain("permissions");
+  });
+
   it("has a health check that follows the configuration, and knows when nobody is ready", async () => {
     const [, ...check] = image.config.Healthcheck?.Test ?? [];
     const config = makeFolder("config");
