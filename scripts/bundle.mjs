@@ -8,7 +8,7 @@ import { rolldown } from "rolldown";
 import { DISK_FULL } from "./build.mjs";
 import { isDiskFull, runScript } from "./run.mjs";
 
-/** Tests start gateways from it in separate processes. */
+/** Tests start gateways from it in separate processes; the health check of the image loads the configuration. */
 const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
 const FOR_BENCH = [
   "cli/trial/load",

@@ -8,7 +8,9 @@ import { ScriptFailure } from "./run.mjs";
 /** The JSON Schema Test Suite: Debian has it in a package for Perl, of which only the files are wanted. */
 const SUITE_PACKAGE = "libtest-json-schema-acceptance-perl";
 const SUITE_INSIDE = "usr/share/perl5/auto/share/dist/Test-JSON-Schema-Acceptance";
-const SUITE_CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "posthorn", SUITE_PACKAGE);
+/** What takes minutes to get or to make stays here. */
+export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "posthorn");
+const SUITE_CACHE = join(CACHE, SUITE_PACKAGE);
 const SUITE_FOLDERS = [join("/", SUITE_INSIDE), join(SUITE_CACHE, SUITE_INSIDE)];
 
 /**
@@ -52,12 +54,42 @@ const LANGUAGES = [
   { name: "Ruby", package: "ruby", commands: ["ruby"] },
 ];
 
+/** The schemas of one version of Kubernetes, from PyPI: kubeconform's own are fetched one by one from GitHub. */
+const SCHEMAS = "kubernetes-validate==1.37.0";
+const SCHEMAS_INSIDE = "kubernetes_validate/kubernetes-json-schema/v1.37.0-local-strict";
+const SCHEMAS_CACHE = join(CACHE, "tools", SCHEMAS);
+
+/** What shows that the image, the chart and the workflows of a release work. */
+const RELEASE = [
+  ...["buildah", "mmdebstrap"].map((name) => ({ name, package: name, commands: [name] })),
+  { name: "qemu-aarch64-static", package: "qemu-user-static", commands: ["qemu-aarch64-static"] },
+  ...["libc6", "libstdc++6", "libatomic1"].map((name) => ({
+    name: `${name} for arm64`,
+    package: `${name}-arm64-cross`,
+    files: [
+      `/usr/aarch64-linux-gnu/lib/${{ libc6: "libc.so.6", "libstdc++6": "libstdc++.so.6" }[name] ?? "libatomic.so.1"}`,
+    ],
+  })),
+  goTool("actionlint", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"),
+  goTool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0"),
+  goTool("helm", "helm.sh/helm/v3/cmd/helm@v3.17.0"),
+  { name: "Kubernetes schemas", wheel: SCHEMAS, unpackTo: SCHEMAS_CACHE, files: [join(SCHEMAS_CACHE, SCHEMAS_INSIDE)] },
+];
+
+/** Compiled once, where the machine has none; another version has a folder of its own. */
+function goTool(name, module) {
+  const folder = join(CACHE, "tools", module.replaceAll("/", "+"));
+  return { name, module, installTo: folder, files: [join(folder, name)], commands: [name] };
+}
+
 /** Without a network the answer is no, and not a wait. */
 const IN_TIME = ["-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=15", "-o", "APT::Update::Error-Mode=any"];
 
 /** What takes longer does not get anywhere. */
 const UPDATE_MS = 60_000;
 const INSTALL_MS = 600_000;
+/** helm alone has a thousand packages to compile: 4 minutes on two idle cores. */
+const COMPILE_MS = 1_500_000;
 
 /** Less than this, and tests fail in ways that say nothing of the cause; so does what is installed and built before. */
 const NEEDED_BYTES = { temporary: 2 * 1024 ** 3, checkout: 1024 ** 3 };
@@ -68,7 +100,7 @@ export function findTool(name) {
 }
 
 function toolOf(name) {
-  const tool = [...TOOLS, ...LANGUAGES].find((one) => one.name === name);
+  const tool = [...TOOLS, ...LANGUAGES, ...RELEASE].find((one) => one.name === name);
   if (tool === undefined) throw new Error(`${name} is not in the list of tools (scripts/test-tools.mjs)`);
   return tool;
 }
@@ -79,8 +111,8 @@ export function findInstalled(name) {
 }
 
 /** Installs what is missing as root; says in one line what was done, or what will be skipped and how to get it. */
-export function provideTools({ languages }) {
-  const wanted = languages ? [...TOOLS, ...LANGUAGES] : TOOLS;
+export function provideTools({ languages, release = false }) {
+  const wanted = [...TOOLS, ...(languages ? LANGUAGES : []), ...(release ? RELEASE : [])];
   const missing = wanted.filter((tool) => locate(tool) === undefined);
   if (missing.length === 0) return;
   const startedAt = performance.now();
@@ -100,7 +132,7 @@ export function provideTools({ languages }) {
   }
   const names = left.map(({ name }) => name).join(", ");
   if (isCi()) throw new ScriptFailure(`missing here, where CI=true: ${names}; install ${packagesOf(left)}`);
-  say(`tests that need ${names} are skipped; to run them: apt-get install ${packagesOf(left)}, as root`);
+  say(`tests that need ${names} are skipped; to run them: ${waysTo(left).join("; ")}`);
 }
 
 /** Stops with one line where the folder of temporary files or the checkout has too little room. */
@@ -141,9 +173,19 @@ function mayInstall() {
 /** What failed, if something did. */
 function installAll(tools) {
   say(`installing ${packagesOf(tools)} …`);
+  const ofDebian = tools.filter((tool) => tool.package !== undefined);
+  const failures = ofDebian.length === 0 ? [] : installPackages(ofDebian);
+  for (const { module, installTo, wheel, unpackTo } of tools) {
+    if (module !== undefined) failures.push(goInstall(module, installTo, performance.now() + COMPILE_MS));
+    if (wheel !== undefined) failures.push(unpackWheel(wheel, unpackTo, performance.now() + INSTALL_MS));
+  }
+  return failures.find((failure) => failure !== undefined);
+}
+
+function installPackages(tools) {
   // Without lists of packages nothing can be found; with old ones a file may be gone.
   const failedUpdate = runUntil(performance.now() + UPDATE_MS, "apt-get", [...IN_TIME, "update"]);
-  if (failedUpdate !== undefined) return failedUpdate;
+  if (failedUpdate !== undefined) return [failedUpdate];
   const deadline = performance.now() + INSTALL_MS;
   const whole = tools.filter(({ unpackTo }) => unpackTo === undefined).map((tool) => tool.package);
   const failures = [aptInstall(whole, deadline)];
@@ -153,7 +195,7 @@ function installAll(tools) {
     if (tool.unpackTo !== undefined) {
       failures.push(unpack(tool.package, tool.unpackTo, deadline));
     }
-  return failures.find((failure) => failure !== undefined);
+  return failures;
 }
 
 function aptInstall(names, deadline) {
@@ -161,25 +203,49 @@ function aptInstall(names, deadline) {
   return names.length === 0 ? undefined : runUntil(deadline, "apt-get", args);
 }
 
-/** Puts the files of a package into a folder, whole or not at all, without what it depends on. */
+/** Puts the files of a package into a folder, without what it depends on. */
 function unpack(name, folder, deadline) {
-  mkdirSync(dirname(folder), { recursive: true });
-  const work = mkdtempSync(`${folder}-`);
-  try {
+  return fillFolder(folder, (work, files) => {
     const failedDownload = runUntil(deadline, "apt-get", ["download", name], work);
     if (failedDownload !== undefined) return failedDownload;
     const [file = ""] = readdirSync(work).filter((each) => each.endsWith(".deb"));
-    const failedUnpacking = runUntil(deadline, "dpkg-deb", ["-x", join(work, file), join(work, "files")]);
-    if (failedUnpacking === undefined) renameSync(join(work, "files"), folder);
-    return failedUnpacking;
+    return runUntil(deadline, "dpkg-deb", ["-x", join(work, file), files]);
+  });
+}
+
+/** The same with a package of PyPI, which is a zip file. */
+function unpackWheel(name, folder, deadline) {
+  return fillFolder(folder, (work, files) => {
+    const download = ["-m", "pip", "download", "--quiet", "--no-deps", "--dest", work, name];
+    const failedDownload = runUntil(deadline, "python3", download);
+    if (failedDownload !== undefined) return failedDownload;
+    const [file = ""] = readdirSync(work).filter((each) => each.endsWith(".whl"));
+    return runUntil(deadline, "python3", ["-m", "zipfile", "-e", join(work, file), files]);
+  });
+}
+
+function goInstall(module, folder, deadline) {
+  return fillFolder(folder, (work, files) =>
+    runUntil(deadline, "go", ["install", "-ldflags=-s -w", module], work, { GOBIN: files, GOFLAGS: "-buildvcs=false" }),
+  );
+}
+
+/** Whole or not at all. */
+function fillFolder(folder, fill) {
+  mkdirSync(dirname(folder), { recursive: true });
+  const work = mkdtempSync(`${folder}-`);
+  try {
+    const failure = fill(work, join(work, "files"));
+    if (failure === undefined) renameSync(join(work, "files"), folder);
+    return failure;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
 /** How it failed, if it did. */
-function runUntil(deadline, command, args, cwd) {
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+function runUntil(deadline, command, args, cwd, variables) {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", ...variables };
   const timeout = Math.max(1, Math.round(deadline - performance.now()));
   const { status, error } = spawnSync(command, args, { cwd, env, stdio: "ignore", timeout });
   if (status === 0) return undefined;
@@ -188,8 +254,19 @@ function runUntil(deadline, command, args, cwd) {
   return `${what}: ${error?.code ?? `exit code ${status}`}`;
 }
 
+function waysTo(tools) {
+  const ofDebian = tools.filter((tool) => tool.package !== undefined);
+  return [
+    ...(ofDebian.length > 0 ? [`apt-get install ${packagesOf(ofDebian)}, as root`] : []),
+    ...tools.flatMap(({ module, installTo }) =>
+      module === undefined ? [] : [`GOBIN=${installTo} go install ${module}`],
+    ),
+    ...tools.flatMap(({ wheel, unpackTo }) => (wheel === undefined ? [] : [`unpack ${wheel} of PyPI to ${unpackTo}`])),
+  ];
+}
+
 function packagesOf(tools) {
-  return tools.map((tool) => tool.package).join(" ");
+  return tools.map((tool) => tool.package ?? tool.module ?? tool.wheel).join(" ");
 }
 
 function say(line) {

@@ -19,17 +19,20 @@ const isProofs = (process.env.PROOFS ?? "short") !== "short";
 /** Some of the tests by name: nothing is said of budgets, and unit tests need no tools. */
 const chosen = args.filter((arg) => !arg.startsWith("-"));
 const needsTools = !isQuick && !(chosen.length > 0 && chosen.every((path) => path.includes("test/unit")));
-/** One file has examples in other languages, which are large. */
+/** One file has examples in other languages, which are large; those of the release need builders of images and charts. */
 const NEEDS_LANGUAGES = join(ROOT, "test/proofs/heavy/verifying.test.ts");
-const needsLanguages =
+const NEEDS_RELEASE_TOOLS = join(ROOT, "test/proofs/heavy/release");
+const isRun = (place) =>
   isProofs &&
   process.env.N8N_COMMAND === undefined &&
-  (chosen.length === 0 || chosen.some((path) => NEEDS_LANGUAGES.includes(path.replace(/^\.\//, ""))));
+  (chosen.length === 0 || chosen.map((path) => path.replace(/^\.\//, "")).some((path) => isPartOf(path, place)));
+/** Of a file or folder, its name or a part of it is given; or something in the folder is. */
+const isPartOf = (path, place) => place.includes(path) || join(ROOT, path).startsWith(`${place}/`);
 
 await runScript(async () => {
   checkDisks(ROOT);
   if (!isReady()) await ensure();
-  if (needsTools) provideTools({ languages: needsLanguages });
+  if (needsTools) provideTools({ languages: isRun(NEEDS_LANGUAGES), release: isRun(NEEDS_RELEASE_TOOLS) });
   const folder = mkdtempSync(join(tmpdir(), "posthorn-test-"));
   try {
     const report = join(folder, "report.json");

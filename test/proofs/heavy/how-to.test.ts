@@ -11,7 +11,7 @@ import { skipWithoutService } from "../../support/skip.ts";
 
 /** Commands of a page that are not run here, by how they begin, each with the reason. */
 const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "docs/how-to/production.md": { "sudo useradd": "makes a user and a service of the machine itself" },
+  "docs/how-to/production.md": { "sudo cp": "makes a service of the machine itself" },
   "docs/how-to/sizing.md": {
     "npm run bench": "measures for minutes, and wants a machine that does nothing else",
     "posthorn bench": "the same, on a disk of your choice",
@@ -21,6 +21,11 @@ const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** Pages that others follow. */
 const FOLLOWED_ELSEWHERE: Readonly<Record<string, string>> = {
+  "docs/how-to/container.md":
+    "needs Docker: test/proofs/heavy/release/image.test.ts builds the image and runs it without, test/unit/deploy/ " +
+    "compares what the Compose files name",
+  "docs/how-to/kubernetes.md":
+    "needs a cluster: test/proofs/heavy/release/chart.test.ts renders and validates the chart",
   "docs/how-to/smartsheet.md":
     "needs an account: test/proofs/heavy/smartsheet-adapter.test.ts has a server that stands in",
   "docs/how-to/tracing.md": "test/e2e/spans.test.ts loads its file, with the SDK that npm brings",

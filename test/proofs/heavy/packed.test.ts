@@ -73,7 +73,7 @@ function findDevelopmentFiles(paths: readonly string[]): string[] {
     /^(LICENSE|package\.json|posthorn\.example\.yaml)$/,
     /^bin\/(posthorn\.js|command\.js|command\.d\.ts)$/,
     /^docs\/[\w-]+(\/[\w-]+)*\.(md|json|svg|png)$/,
-    /^deploy\/[\w.-]+\/[\w.-]+\.(json|ya?ml)$/,
+    /^deploy\/(grafana|prometheus|systemd)\/[\w.-]+\.(json|yaml|service|socket)$/,
     /^dist\/dashboard\/(index\.html|THIRD-PARTY-LICENCES\.md|assets\/[\w-]+\.(js|css|svg))(\.(gz|br))?$/,
     /^dist\/dashboard\/(assets\/)?[\w.-]+\.(html|js|css|svg|png|ico|woff2|webmanifest)(\.(br|gz))?$/,
     /^dist\/(THIRD-PARTY-LICENCES\.txt|.*\.js|store\/migrations\/\w+\/\w+\.sql)$/,

@@ -23,7 +23,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 const SECRET = "0123456789abcdef0123456789abcdef";
 
 /** yaml of other programs. */
-const FOREIGN = [/^openapi:/m, /^groups:/m, /^tunnel:/m, /^services:/m];
+const FOREIGN = [/^openapi:/m, /^groups:/m, /^tunnel:/m, /^services:/m, /^image:/m];
 
 function variablesOf(yaml: string): Record<string, string> {
   const names = [...yaml.matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, name = ""]) => name);

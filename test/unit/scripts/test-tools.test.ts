@@ -127,6 +127,21 @@ describe("the tools of the tests", () => {
     ]);
   });
 
+  it("for images and charts are wanted only by the proofs of them, each with the way to get it", async () => {
+    const names = ["curl", "fish", "strace", "tmux", "zsh", "script", "systemd-analyze", "qemu-aarch64-static"];
+    for (const name of [...names, "kubeconform"]) await writeCommand(name, "exit 0");
+    const { lines } = await call("tools.provideTools({ languages: false, release: true })", {
+      XDG_CACHE_HOME: folder.root,
+    });
+    const [line = "", ...others] = lines;
+    expect(others).toEqual([]);
+    expect(line).toContain("apt-get install buildah mmdebstrap");
+    expect(line).toMatch(
+      /; GOBIN=\S+ go install helm\.sh\/helm\/v3\/cmd\/helm@v3[\d.]+; unpack kubernetes-validate==\S+ of PyPI/,
+    );
+    expect(line).not.toContain("kubeconform");
+  });
+
   it("that are all there are not spoken of", async () => {
     const names = ["curl", "fish", "strace", "tmux", "zsh", "script", "systemd-analyze"];
     for (const name of names) await writeCommand(name, "exit 0");
