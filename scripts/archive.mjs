@@ -72,7 +72,7 @@ async function writeArchive(platform) {
     );
     const add = (name, content, mode = 0o644) =>
       new Promise((resolve, reject) => {
-        const done = (error) => (error ? reject(error) : resolve());
+        const done = (error) => (error instanceof Error ? reject(error) : resolve());
         entries.entry(
           { name: `${top}/${name}`, mode, mtime: new Date(0), uname: "root", gname: "root" },
           content,

@@ -13,7 +13,7 @@ const BUDGETS = {
   alerts: [1485, 9],
   api: [11110, 56],
   cli: [9700, 72],
-  config: [2350, 17],
+  config: [2380, 17],
   deliver: [4600, 20],
   destinations: [9010, 62],
   gateway: [1170, 5],

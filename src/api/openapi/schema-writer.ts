@@ -39,7 +39,8 @@ function simplify(schema: Doc.Json): Doc.Json {
   if (Array.isArray(anyOf)) {
     const shown = anyOf.filter((one: Doc.Json) => one["deprecated"] !== true);
     if (shown.length < anyOf.length) return simplify({ ...rest, anyOf: shown });
-    if (anyOf.every((one: Doc.Json) => "const" in one)) return { ...rest, enum: anyOf.map((one: Doc.Json) => one["const"]) };
+    if (anyOf.every((one: Doc.Json) => "const" in one))
+      return { ...rest, enum: anyOf.map((one: Doc.Json) => one["const"]) };
   }
   if (Object.keys(patternProperties ?? {}).join() === "^.*$") {
     return { ...rest, additionalProperties: Object.values(patternProperties as Doc.Json)[0] };

@@ -91,8 +91,6 @@ async function copyRows(db: Database, objects: readonly SchemaObject[], options:
   };
 }
 
-export type CopiedDatabase = Awaited<ReturnType<typeof copyDatabase>>;
-
 function readSchemaVersion(db: Database): number {
   return db.prepare("select max(version) as version from migrations").get().version;
 }
