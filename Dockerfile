@@ -16,11 +16,11 @@ RUN --mount=type=cache,target=/root/.npm \
 # With the packages of Azure and Smartsheet: nobody can add one to a file system that is read-only.
 RUN --mount=type=cache,target=/root/.npm \
   node deploy/docker/locked-packages.mjs /packages \
-  && npm ci --omit=dev --ignore-scripts --prefix /packages \
-  && find /packages/node_modules/@photostructure/sqlite/prebuilds -mindepth 1 -maxdepth 1 ! -name 'linux-*' \
-    -exec rm -r {} + \
-  && find /packages/node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.[cm]ts' \) -delete \
-  && mv /packages/node_modules /image/opt/posthorn/
+  && cd /packages \
+  && npm ci --omit=dev --ignore-scripts \
+  && find node_modules/@photostructure/sqlite/prebuilds -mindepth 1 -maxdepth 1 ! -name 'linux-*' -exec rm -r {} + \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.[cm]ts' \) -delete \
+  && mv node_modules /image/opt/posthorn/
 
 FROM ${NODE_IMAGE}
 ARG VERSION=

@@ -1,4 +1,15 @@
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -306,7 +317,7 @@ describe("what goes wrong in a container", () => {
     gateway.signal("SIGTERM");
     await gateway.finished;
     expect(await endOf({ data, env: { POSTHORN_MASTER_KEY: MASTER_KEY.toUpperCase() } })).toEqual(
-      oneLine(/master key/),
+      oneLine(/encrypted with another master key\. Start with the POSTHORN_MASTER_KEY, or/, 1),
     );
   });
 
