@@ -66,7 +66,7 @@ export function renderConfigDocs(): string {
     "",
     "1. the defaults",
     "2. `posthorn.yaml` in the working directory, or the file that `--config FILE` names",
-    "3. the environment; an empty variable counts as not set, and lists are written with commas",
+    "3. the environment, and under it `.env` in this folder or the file that `--env-file` names; an empty variable counts as not set, and lists are written with commas",
     "4. the flags of the command line",
     "",
     "With unknown keys, wrong types or values out of range the gateway does not start. It ends with exit code 3 and",

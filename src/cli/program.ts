@@ -1,21 +1,44 @@
 import { Command, CommanderError, Help } from "commander";
+import { withEnvFile } from "../config/environment.ts";
 import { VERSION } from "../config/version.ts";
 import { COMMAND_GROUPS, COMMANDS } from "./commands.ts";
-import { describeFailure, EXIT_USAGE, findExitCode, ReportedFailure } from "./failure.ts";
+import { CommandFailure, describeFailure, EXIT_USAGE, findExitCode, ReportedFailure } from "./failure.ts";
 import { note } from "./output.ts";
 import { getProcess, getSurroundings, runAlone, runIn, type Output, type Surroundings } from "./surroundings.ts";
 import { DEFAULT_WIDTH, findTerminal, MIN_WIDTH, reflow } from "./terminal.ts";
 
+const ENV_FILE = "--env-file";
 const HELP_COMMAND = ["help [command]", "print the help of a command"] as const;
 
 /** Resolves to the exit code. Each command imports its modules when it runs, so help and usage errors are instant. */
 export function runCommandLine(words: readonly string[], given?: Omit<Surroundings, "asked">): Promise<number> {
-  // The flag may be anywhere, with any command.
-  const args = words.filter((word) => word !== "--no-color");
-  const surroundings = given ?? getProcess();
-  const env = args.length < words.length ? { ...surroundings.env, NO_COLOR: "1" } : surroundings.env;
+  const surroundings: Surroundings = { ...(given ?? getProcess()), asked: {} };
   const run = given === undefined ? runAlone : runIn;
-  return run({ ...surroundings, env, asked: {} }, () => runArguments(args));
+  return run(surroundings, () => {
+    try {
+      const { args, isPlain, envFile } = takeFlags(words);
+      const { env, file } = withEnvFile(surroundings.env, surroundings.cwd, envFile);
+      const shown = isPlain ? { ...env, NO_COLOR: "1" } : env;
+      return run({ ...surroundings, env: shown, envFile: file }, () => runArguments(args));
+    } catch (error) {
+      note(describeFailure(error));
+      return Promise.resolve(findExitCode(error));
+    }
+  });
+}
+
+/** Flags that may stand anywhere, with any command. */
+function takeFlags(words: readonly string[]): { args: string[]; isPlain: boolean; envFile: string | undefined } {
+  const args = words.filter((word) => word !== "--no-color");
+  const isPlain = args.length < words.length;
+  const at = args.findIndex((word) => word === ENV_FILE || word.startsWith(`${ENV_FILE}=`));
+  if (at === -1) return { args, isPlain, envFile: undefined };
+  const isOneWord = args[at] !== ENV_FILE;
+  const [flag = "", next] = args.splice(at, isOneWord ? 1 : 2);
+  const envFile = isOneWord ? flag.slice(ENV_FILE.length + 1) : next;
+  if (envFile === undefined || envFile === "")
+    throw new CommandFailure(`${ENV_FILE} needs the name of a file.`, EXIT_USAGE);
+  return { args, isPlain, envFile };
 }
 
 async function runArguments(args: readonly string[]): Promise<number> {
@@ -121,6 +144,7 @@ export function createProgram(complain: (text: string) => void = () => undefined
       `
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 configuration.
 Colours are shown only on a terminal; --no-color, or the variable NO_COLOR, switches them off.
+Variables may also stand in a file: .env in this folder, or the one that --env-file names. Those that are set win.
 
 Examples:
   posthorn start

@@ -33,7 +33,7 @@ const STOP_GRACE_MS = 2000;
 /** Runs until a signal ends it, then ends the process. */
 export async function runStart(flags: StartFlags): Promise<void> {
   const { config: file, json, ...settings } = flags;
-  const { env, cwd, stdout } = getSurroundings();
+  const { env, envFile, cwd, stdout } = getSurroundings();
   const input: LoadInput = { env, cwd, file, flags: settings };
   const loaded = loadConfig(input);
   checkFiles(loaded);
@@ -52,6 +52,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
     stdout: isTerminal ? output : undefined,
     hasColour: isTerminal && findTerminal().hasColour,
   });
+  if (envFile !== undefined) logger.info({ file: envFile }, "variables are also read from a file");
   for (const detail of warnings) logger.warn({ detail }, "configuration warning");
 
   let hasStoreFailed = false;

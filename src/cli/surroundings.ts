@@ -13,6 +13,8 @@ export interface Surroundings {
   /** For dialogues. Once this is open, the whole can no longer be read at once. */
   openStdin(): NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly env: Environment;
+  /** Some of the variables are from this file. */
+  readonly envFile?: string | undefined;
   readonly cwd: string;
   readonly signals: Signals;
   /** Connected to the gateway, once the command needs it. */

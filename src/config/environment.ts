@@ -12,24 +12,29 @@ export function readEnvironment(): Environment {
 }
 
 const DEFAULT_FILE = ".env";
-const NAME = /^[A-Za-z_]\w*$/;
+const USUAL = /^[ \t]*(?:#.*|(?:export[ \t]+)?[A-Za-z_]\w*[ \t]*=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`|.*).*)$/gm;
 
 /**
  * The variables of a file beside those that are set, which win. Without a name it is `.env` in this folder, if there is
  * one; systemd names its files itself.
  */
-export function withEnvFile(env: Environment, cwd: string, named: string | undefined): Environment {
-  if (named === undefined && env["INVOCATION_ID"] !== undefined) return env;
+export function withEnvFile(
+  env: Environment,
+  cwd: string,
+  named: string | undefined,
+): { env: Environment; file: string | undefined } {
+  if (named === undefined && env["INVOCATION_ID"] !== undefined) return { env, file: undefined };
   const text = readEnvFile(resolve(cwd, named ?? DEFAULT_FILE), named);
-  if (text === undefined) return env;
+  if (text === undefined) return { env, file: undefined };
   const variables = parseEnv(text);
-  const wrong = Object.keys(variables).find((name) => !NAME.test(name));
-  if (wrong !== undefined) {
-    const [line = ""] = wrong.split("\n");
-    const number = text.split("\n").findIndex((one) => one.includes(line)) + 1;
-    throw unusable(`${named ?? DEFAULT_FILE}:${number}: ${JSON.stringify(line)} is not NAME=value`);
-  }
-  return Object.freeze({ ...variables, ...env });
+  // A file that happens to be in this folder must not say where the user's key is sent.
+  if (named === undefined) delete variables["POSTHORN_URL"];
+  // The lines of assignments and comments are emptied, also those of a quoted value.
+  const rest = text.replaceAll(USUAL, (usual) => usual.replaceAll(/[^\n]/g, "")).split("\n");
+  const at = rest.findIndex((line) => line.trim() !== "");
+  // Without its text, which may be a part of a secret.
+  if (at !== -1) throw unusable(`${named ?? DEFAULT_FILE}:${at + 1}: the line is not NAME=value`);
+  return { env: Object.freeze({ ...variables, ...env }), file: named ?? DEFAULT_FILE };
 }
 
 function readEnvFile(path: string, named: string | undefined): string | undefined {

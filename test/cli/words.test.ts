@@ -42,6 +42,24 @@ describe("what the command line says", () => {
     expect(stderr).not.toContain("^[a-z");
   });
 
+  it("to a file of variables that is not there, or is none", async () => {
+    const missing = await used.cli.run(["config", "show", "--env-file", "nowhere.env"]);
+    expect([missing.exitCode, missing.stderr]).toEqual([
+      3,
+      expect.stringContaining("nowhere.env: the file does not exist"),
+    ]);
+    await writeFile(join(used.cli.path, "shop.env"), "POSTHORN_DEFAULT_RETRY_POLICY=few\n");
+    const { stdout } = await used.cli.run(["config", "show", "--env-file=shop.env", "--json"]);
+    expect(stdout).toContain('"few"');
+    await writeFile(join(used.cli.path, "shop.env"), "hello\n");
+    const wrong = await used.cli.run(["config", "show", "--env-file", "shop.env"]);
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      3,
+      expect.stringContaining("shop.env:1: the line is not NAME=value"),
+    ]);
+    expect((await used.cli.run(["config", "show", "--env-file"])).exitCode).toBe(2);
+  });
+
   it("to an address with the wrong protocol, or a port that cannot be used", async () => {
     const https = used.gateway.url.replace("http:", "https:");
     const { exitCode, stderr } = await used.cli.run(["events", "--url", https]);
