@@ -35,7 +35,7 @@ import { skipWithoutService } from "../../../support/skip.ts";
 
 const KEY = "test-admin-key-0123456789";
 const MASTER_KEY = "a-master-key-of-thirty-two-signs-";
-const NAME = "localhost/posthorn-of-the-tests";
+const NAME = `localhost/posthorn-of-the-tests-${process.pid}`;
 const MEGABYTE = 1_000_000;
 const MAX_BYTES = 200 * MEGABYTE;
 /** The user of the image; folders of this machine are given to it. */
@@ -52,6 +52,8 @@ let base: string;
 let image: OpenImage;
 let folder: string;
 const opened: OpenImage[] = [];
+/** All but the base, which is kept for the next run. */
+const built: string[] = [];
 
 beforeAll(async () => {
   if (missing.length > 0) return;
@@ -60,10 +62,12 @@ beforeAll(async () => {
   await timed("the image", () =>
     buildah("build", "--isolation", "chroot", "--format", "docker", ...args, "--tag", NAME, PROJECT_ROOT),
   );
+  built.push(NAME);
   image = await openImage(NAME);
 });
 afterAll(async () => {
   for (const each of [...opened, image]) await each?.close();
+  if (built.length > 0) await buildah("rmi", "--force", ...built);
 });
 beforeEach((context) => {
   if (missing.length > 0) skipWithoutService(context, missing.join(", "));
@@ -82,6 +86,7 @@ async function timed<Made>(what: string, make: () => Promise<Made>): Promise<Mad
 async function derive(name: string, lines: string): Promise<OpenImage> {
   writeFileSync(join(folder, "Containerfile"), `FROM ${NAME}\n${lines}\n`);
   await buildah("build", "--isolation", "chroot", "--format", "docker", "--tag", `${NAME}-${name}`, folder);
+  built.unshift(`${NAME}-${name}`);
   const derived = await openImage(`${NAME}-${name}`);
   opened.push(derived);
   return derived;
