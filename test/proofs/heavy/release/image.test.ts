@@ -280,7 +280,7 @@ describe("the image", () => {
       .map(([from = "", to = "", mode]) => [to, { from: join(app, from), isReadOnly: mode === "ro" }] as const);
     const tokens = ["ORDERS_TOKEN", "PAYMENTS_TOKEN", "USERS_TOKEN"].map((name) => [name, name.padEnd(48, "x")]);
     const { POSTHORN_PORT: _, ...given } = environment as Record<string, string>;
-    const env = {
+    const env: Record<string, string> = {
       ...given,
       ...(Object.fromEntries(tokens) as Record<string, string>),
       // In place of the network of the file, in which n8n has a name.
