@@ -58,6 +58,8 @@ for name in null zero random urandom; do
 done
 mount -t tmpfs -o nosuid,nodev,mode=1777 tmpfs "$root/tmp"
 while [ "$volumes" -gt 0 ]; do
+  # A place that the image does not have is made, as Docker does.
+  if [ -d "$2" ]; then mkdir -p "$root$1"; else mkdir -p "$root$(dirname "$1")"; : >> "$root$1"; fi
   mount --bind "$2" "$root$1"
   [ "$3" = rw ] || mount -o remount,bind,ro "$root$1"
   volumes=$((volumes - 1)); shift 3

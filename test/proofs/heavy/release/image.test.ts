@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   rmSync,
   statSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
+import { parse } from "yaml";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { findTool, type ReleaseTool } from "../../../../scripts/test-tools.mjs";
 import { createApiClient } from "../../../support/api-client.ts";
@@ -35,7 +37,7 @@ import { skipWithoutService } from "../../../support/skip.ts";
 
 const KEY = "test-admin-key-0123456789";
 const MASTER_KEY = "a-master-key-of-thirty-two-signs-";
-const NAME = "localhost/posthorn-of-the-tests";
+const NAME = `localhost/posthorn-of-the-tests-${process.pid}`;
 const MEGABYTE = 1_000_000;
 const MAX_BYTES = 200 * MEGABYTE;
 /** The user of the image; folders of this machine are given to it. */
@@ -52,6 +54,8 @@ let base: string;
 let image: OpenImage;
 let folder: string;
 const opened: OpenImage[] = [];
+/** All but the base, which is kept for the next run. */
+const built: string[] = [];
 
 beforeAll(async () => {
   if (missing.length > 0) return;
@@ -60,10 +64,12 @@ beforeAll(async () => {
   await timed("the image", () =>
     buildah("build", "--isolation", "chroot", "--format", "docker", ...args, "--tag", NAME, PROJECT_ROOT),
   );
+  built.push(NAME);
   image = await openImage(NAME);
 });
 afterAll(async () => {
   for (const each of [...opened, image]) await each?.close();
+  if (built.length > 0) await buildah("rmi", "--force", ...built);
 });
 beforeEach((context) => {
   if (missing.length > 0) skipWithoutService(context, missing.join(", "));
@@ -82,6 +88,7 @@ async function timed<Made>(what: string, make: () => Promise<Made>): Promise<Mad
 async function derive(name: string, lines: string): Promise<OpenImage> {
   writeFileSync(join(folder, "Containerfile"), `FROM ${NAME}\n${lines}\n`);
   await buildah("build", "--isolation", "chroot", "--format", "docker", "--tag", `${NAME}-${name}`, folder);
+  built.unshift(`${NAME}-${name}`);
   const derived = await openImage(`${NAME}-${name}`);
   opened.push(derived);
   return derived;
@@ -256,6 +263,42 @@ describe("the image", () => {
     // The control: at another port nobody is.
     writeFileSync(join(config, "posthorn.yaml"), `port: ${await findFreePort()}\n`);
     expect((await ready.exec(check)).exitCode).toBe(1);
+  });
+
+  it("runs as the compose file of n8n says: the folder of the proxy's design, kept while n8n is away", async () => {
+    const example = join(PROJECT_ROOT, "examples/n8n-proxy");
+    const { services } = parse(readFileSync(join(example, "compose.yaml"), "utf8")) as {
+      services: { posthorn: { working_dir: string; command: string[]; environment: object; volumes: string[] } };
+    };
+    const { working_dir: WorkingDir, command, environment, volumes } = services.posthorn;
+    const app = makeFolder("app");
+    cpSync(example, app, { recursive: true });
+    await must("chown", ["-R", `${USER}:${USER}`, app]);
+    const places = volumes
+      .map((volume) => volume.split(":"))
+      .filter(([from = ""]) => from.startsWith("."))
+      .map(([from = "", to = "", mode]) => [to, { from: join(app, from), isReadOnly: mode === "ro" }] as const);
+    const tokens = ["ORDERS_TOKEN", "PAYMENTS_TOKEN", "USERS_TOKEN"].map((name) => [name, name.padEnd(48, "x")]);
+    const { POSTHORN_PORT: _, ...given } = environment as Record<string, string>;
+    const env: Record<string, string> = {
+      ...given,
+      ...(Object.fromEntries(tokens) as Record<string, string>),
+      // In place of the network of the file, in which n8n has a name.
+      N8N_URL: "http://127.0.0.1:1",
+      POSTHORN_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
+      N8N_SECRET: `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
+    };
+    const config = { ...image.config, WorkingDir };
+    const gateway = await start({ command, env, volumes: Object.fromEntries(places) }, { ...image, config });
+    const order = '{"id":"ord-1","customer":{"id":"cus-7"},"lines":[{"sku":"A-100","quantity":2}]}';
+    const headers = { "x-webhook-token": env["ORDERS_TOKEN"] ?? "" };
+    const { status, json } = await gateway.api.webhook("orders", order, headers);
+    expect([status, json["status"]]).toEqual([202, "queued"]);
+    expect((await gateway.api.webhook("orders", "{}", headers)).status).toBe(422);
+    expect(readFileSync(join(app, "logs/posthorn.log"), "utf8")).toContain("gateway is listening");
+    const schema = { body: '{"type":"object","required":["phone"]}', headers: { "content-type": "application/json" } };
+    expect((await gateway.api.request("PUT", "/validations/orders", schema)).status).toBe(200);
+    expect(readFileSync(join(app, "validations/orders.json"), "utf8")).toContain("phone");
   });
 
   it("has the packages of Azure and Smartsheet, and the command by its name", async () => {
