@@ -116,7 +116,8 @@ describe("subscriptions in the dashboard", () => {
     expect(await settingsOf(id)).toMatchObject({ tenants: ["farm-1", "farm-2"] });
     await tenants.fill("*");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("heading", { name: "Of farms" }).waitFor();
+    // The form has a heading with this name in it too.
+    await page.getByRole("heading", { name: "Of farms", exact: true }).waitFor();
     expect(await settingsOf(id)).toMatchObject({ tenants: ["*"] });
   });
 
