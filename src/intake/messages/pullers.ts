@@ -149,8 +149,12 @@ function startPuller(source: Source, kind: PulledSourceKind, options: PullersOpt
 
   async function takeAll(inHand: Handling): Promise<void> {
     let failures = 0;
+    let hasBegun = false;
     while (!taking.signal.aborted) {
       try {
+        // A target that is in QUEUE from the start: no more may come at once than it may be probed with.
+        if (!hasBegun && findLimit() < settings.maxUnacknowledged) await inHand.taker.rest();
+        hasBegun = true;
         await takeSome(inHand);
         failures = 0;
         troubles.take = undefined;

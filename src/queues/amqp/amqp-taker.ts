@@ -90,9 +90,9 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
 
   async function rest(): Promise<void> {
     const ended = consuming;
+    hasRested = true;
     if (ended === undefined) return;
     consuming = undefined;
-    hasRested = true;
     const ending = ended.then(cancel, () => undefined);
     // Does not wait for a broker that is down.
     if (link.state().state === "connected") await ending;

@@ -99,9 +99,9 @@ export function openBusTaker(options: BusTakerOptions): Taker {
   async function rest(): Promise<void> {
     await starting?.catch(() => undefined);
     const ended = current;
+    hasRested = true;
     if (ended === undefined) return;
     current = undefined;
-    hasRested = true;
     const paused = ended.pause().catch(() => undefined);
     // Messages on their way still arrive, to be returned: if the receiver were closed before, they would stay locked
     // for nobody.
